@@ -23,8 +23,8 @@ if [ ! -x "$python" ]; then
         exit 0
     fi
 fi
-rm -rf "$work/cases" "$work/killed" "$work/histories"
-mkdir -p "$work/cases" "$work/killed" "$work/histories"
+rm -rf "$work/cases" "$work/killed" "$work/histories" "$work/appended"
+mkdir -p "$work/cases" "$work/killed" "$work/histories" "$work/appended"
 cd "$root"
 if [ -z "${TESS:-}" ]; then
     cargo build --quiet -p tess -p tesselle-tiledb --example interop --bin tess
@@ -36,3 +36,4 @@ example=$(dirname "$TESS")/examples/interop
 [ $# -eq 0 ] || exit 0
 "$python" "$here/kill.py" "$example" "$work/killed" "$kills"
 "$python" "$here/property.py" "$TESS" "$work/histories" "$histories"
+"$python" "$here/append.py" "$TESS" "$work/appended"

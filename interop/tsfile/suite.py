@@ -203,9 +203,22 @@ class Suite:
         if done.returncode != 0:
             raise RuntimeError(f"tess {' '.join(map(str, args))}: {done.stderr.strip()}")
 
-    def convert(self, source, target, settings, into):
-        pairs = [part for name, value in settings.items() for part in ("--set", f"{name}={value}")]
-        self.run_tess("convert", source, target, "--force", "--into", into, *pairs)
+    def convert(self, rng, source, target, settings, into):
+        """Writes the rows of an Arrow file; of many the second part is appended to the file of the first."""
+        pairs = lambda names: [part for name in names for part in ("--set", f"{name}={settings[name]}")]
+        with ipc.open_file(str(source)) as reader:
+            table = reader.read_all()
+        cut = table.num_rows
+        if table.num_rows > 1 and rng.random() < 0.5:
+            cut = rng.randrange(1, table.num_rows)
+        first, second = self.work / "first.arrow", self.work / "second.arrow"
+        for path, part in ((first, table.slice(0, cut)), (second, table.slice(cut))):
+            with ipc.new_file(str(path), table.schema) as sink:
+                sink.write_table(part, max_chunksize=777)
+        self.run_tess("convert", first, target, "--force", "--into", into, *pairs(settings))
+        if cut < table.num_rows:
+            known = ("page_points", "group_bytes", "encodings", "compressions")
+            self.run_tess("append", second, f"{target}#{into}", *pairs([name for name in known if name in settings]))
 
     def cat(self, file, table):
         out = self.work / "cat.arrow"
@@ -270,7 +283,7 @@ class Suite:
             "compressions": ",".join(f"{c.name}:{c.compression}" for c in columns),
         }
         device = rng.choice(["d", "root.sg.d1", "root.a.b.c.d"])
-        self.convert(source, target, settings, device)
+        self.convert(rng, source, target, settings, device)
         # A series without a point does not exist, unless it is a column of an aligned device.
         columns = [c for c in columns if aligned or any(v is not None for v in c.values)]
         return target, device, times, columns, settings
@@ -351,7 +364,7 @@ class Suite:
             "encodings": ",".join(f"{c.name}:{c.encoding}" for c in columns),
             "compression": rng.choice(CPP_COMPRESSORS),
         }
-        self.convert(source, target, settings, "weather")
+        self.convert(rng, source, target, settings, "weather")
         names = [name for name, _ in tags] + [c.name for c in columns]
         kinds = ["STRING" for _ in tags] + [c.kind for c in columns]
         lists = [values for _, values in tags] + [c.values for c in columns]
@@ -495,7 +508,7 @@ class Suite:
             "compressions": ",".join(f"{c.name}:{c.compression}" for c in columns),
         }
         device = rng.choice(["d", "root.sg.d1", "root.größe.温度"])
-        self.convert(source, target, settings, device)
+        self.convert(rng, source, target, settings, device)
         lines = self.java_points("read", target)
         # A device without a point does not exist.
         columns = [c for c in columns if any(v is not None for v in c.values)]

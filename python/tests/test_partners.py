@@ -161,6 +161,21 @@ def test_xarray(field, tmp_path: pathlib.Path) -> None:  # type: ignore[no-untyp
     assert numpy.array_equal(ts.open(path).table().array().to_xarray(), cells)
 
 
+@pytest.mark.parametrize("ending", ["tet", "tiledb", "zarr", "npy"])
+def test_xarray_opens_every_dense_format(ending: str, tmp_path: pathlib.Path) -> None:
+    import xarray
+
+    cells = numpy.random.default_rng(5).normal(size=(12, 9))
+    ts.write(cells, tmp_path / f"cells.{ending}")
+    dataset = xarray.open_dataset(tmp_path / f"cells.{ending}", engine="tesselle", chunks={})
+    (variable,) = dataset.data_vars.values()
+    assert numpy.array_equal(variable.compute(), cells)
+    assert numpy.allclose(variable.mean(variable.dims[0]).compute(), cells.mean(0))
+    with pytest.raises(ts.InvalidCall):
+        ts.write({"a": [1]}, tmp_path / "rows.tatami", overwrite=True)
+        xarray.open_dataset(tmp_path / "rows.tatami", engine="tesselle")
+
+
 def test_dask(field, pages) -> None:  # type: ignore[no-untyped-def]
     dask_array = pytest.importorskip("dask.array")
     import xarray

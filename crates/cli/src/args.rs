@@ -1,10 +1,12 @@
 //! Flags that several verbs share.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use tesselle::name::read_key;
-use tesselle::{Dataset, Driver, DriverOptions, OpenOptions, Opener, Predicate, Result, Secret, TextOptions};
+use tesselle::{
+    Dataset, Driver, DriverOptions, Error, OpenOptions, Opener, Predicate, Result, Secret, TextOptions,
+};
 
 /// Options for opening inputs.
 #[derive(Debug, Clone, Args)]
@@ -173,6 +175,18 @@ fn parse_times(text: &str) -> std::result::Result<(u64, u64), String> {
 
 fn parse_time(text: &str) -> std::result::Result<u64, String> {
     tesselle::name::parse_time(text).map_err(|error| error.to_string())
+}
+
+/// Types of columns, given as they are or as a file that has them.
+pub(crate) fn types(text: Option<&str>) -> Result<Vec<(String, arrow_schema::DataType)>> {
+    match text {
+        None => Ok(Vec::new()),
+        Some(text) if Path::new(text).is_file() => {
+            let read = std::fs::read_to_string(text);
+            tesselle::parse_types(&read.map_err(|e| Error::io(format!("cannot read '{text}'"), e))?)
+        }
+        Some(text) => tesselle::parse_types(text),
+    }
 }
 
 #[cfg(test)]

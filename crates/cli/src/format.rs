@@ -25,6 +25,11 @@ pub(crate) fn count(n: u64) -> String {
     out
 }
 
+/// `1 row`, `2 rows`: a number of things that have a regular plural.
+pub(crate) fn counted(n: u64, thing: &str) -> String {
+    format!("{} {thing}{}", count(n), if n == 1 { "" } else { "s" })
+}
+
 /// The alignment of a column of a text table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Align {

@@ -29,6 +29,15 @@ pub(crate) fn is_place(uri: &str) -> Result<bool> {
     Ok(Path::new(uri).is_dir() && !tesselle::is_container(uri)?)
 }
 
+/// The name of a table as that of a file; parts of a path become folders.
+pub(crate) fn file_name(table: &str) -> String {
+    let part = |part: &str| match part {
+        "" | "." | ".." => "_".to_owned(),
+        part => part.replace(['\\', ':', '\0'], "_"),
+    };
+    table.split('/').map(part).collect::<Vec<_>>().join("/")
+}
+
 /// The resolved containers, and the errors of the search.
 #[derive(Debug, Default)]
 pub(crate) struct Inputs {
@@ -44,7 +53,10 @@ pub(crate) fn expand(uris: &[String], keep: fn(&Capabilities) -> bool) -> Result
     for uri in uris {
         let paths = if name::is_pattern(uri) { name::expand(uri)? } else { vec![uri.clone()] };
         if paths.is_empty() {
-            return Err(Error::io(format!("nothing matches '{uri}'"), std::io::ErrorKind::NotFound.into()));
+            return Err(Error::io(
+                format!("nothing matches '{uri}'"),
+                std::io::Error::new(std::io::ErrorKind::NotFound, "no such file or directory"),
+            ));
         }
         for path in paths {
             if !is_place(&path)? {

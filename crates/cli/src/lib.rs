@@ -50,6 +50,7 @@ enum Verb {
     #[cfg(feature = "sql")]
     Sql(verbs::sql::Sql),
     Convert(verbs::convert::Convert),
+    Append(verbs::append::Append),
     Verify(verbs::verify::Verify),
     Repair(verbs::repair::Repair),
     Index(verbs::index::Index),
@@ -151,6 +152,7 @@ impl Verb {
             #[cfg(feature = "sql")]
             Self::Sql(verb) => verb.run(),
             Self::Convert(verb) => verb.run(),
+            Self::Append(verb) => verb.run(),
             Self::Verify(verb) => verb.run(),
             Self::Repair(verb) => verb.run(),
             Self::Index(verb) => verb.run(),
@@ -185,6 +187,7 @@ impl Verb {
             #[cfg(feature = "sql")]
             Self::Sql(verb) => verb.json,
             Self::Convert(verb) => verb.json,
+            Self::Append(verb) => verb.json,
             Self::Verify(verb) => verb.json,
             Self::Repair(verb) => verb.json,
             Self::Index(verb) => verb.json,

@@ -6,10 +6,12 @@ use std::sync::Arc;
 use arrow_schema::{DataType, SchemaRef};
 use bytes::Bytes;
 
+use crate::append::AppendRequest;
 use crate::array::ArrayView;
 use crate::container::Container;
-use crate::driver::Driver;
+use crate::driver::{CancelToken, Driver};
 use crate::error::{Error, Result};
+use crate::hint::Action;
 use crate::limits::Limits;
 use crate::request::{ArrayRequest, Capabilities, Created, WriteRequest, WriteTarget, Written};
 use crate::sink::{Sink, Summary};
@@ -111,6 +113,21 @@ pub trait Format: Send + Sync {
     ) -> Result<Option<Rewritten>> {
         let _ = (source, target, open, write, driver);
         Ok(None)
+    }
+
+    /// The settings with which [`Format::rewrite`] writes the newest version of the format. `None` where rows that are
+    /// converted always have it.
+    fn newest(&self) -> Option<Settings> {
+        None
+    }
+
+    /// Adds rows, or an array along an axis, to a table that exists. Readers see the old state or the new one; the
+    /// summary counts what was added.
+    fn append(&self, request: AppendRequest<'_>, driver: &Driver) -> Result<Summary> {
+        let _ = driver;
+        Err(Error::unsupported(format!("{} files cannot be appended to", self.title()))
+            .file(request.location.path())
+            .suggest("write a new one with {}", [Action::Convert]))
     }
 
     /// Writes everything recoverable from `source` to `target`; the source is not modified.
@@ -231,8 +248,12 @@ pub struct OpenOptions {
     pub text: TextOptions,
     /// Also rows that are marked as deleted but still stored, where the format has such.
     pub deleted: bool,
+    /// The value that a repair puts where elements are lost; formats that cannot keep gaps refuse it.
+    pub fill: Option<String>,
     /// Bounds that apply regardless of what a file states.
     pub limits: Limits,
+    /// Ends an opening that takes long: where the types of columns are inferred, all values are read.
+    pub cancel: CancelToken,
 }
 
 /// How files of delimited text are read, which do not state it themselves.
@@ -336,6 +357,25 @@ impl Settings {
         self.0.insert(name.into(), value.into());
     }
 
+    /// With this setting added or replaced.
+    #[must_use]
+    #[expect(clippy::needless_pass_by_value, reason = "a number reads better than a reference to one")]
+    pub fn with(mut self, name: impl Into<String>, value: impl ToString) -> Self {
+        self.set(name, value.to_string());
+        self
+    }
+
+    /// With this setting added or replaced; its value is a list, separated by commas.
+    #[must_use]
+    pub fn with_list<T: ToString>(
+        self,
+        name: impl Into<String>,
+        values: impl IntoIterator<Item = T>,
+    ) -> Self {
+        let values: Vec<String> = values.into_iter().map(|value| value.to_string()).collect();
+        self.with(name, values.join(","))
+    }
+
     /// Adds or replaces all settings of `others`.
     pub fn extend(&mut self, others: Self) {
         self.0.extend(others.0);
@@ -345,6 +385,13 @@ impl Settings {
     pub fn fill(&mut self, name: &str, value: impl Into<String>) {
         if self.get(name).is_none() {
             self.set(name, value);
+        }
+    }
+
+    /// Sets all of `others` that the caller left open.
+    pub fn fill_all(&mut self, others: &Self) {
+        for (name, value) in &others.0 {
+            self.fill(name, value.clone());
         }
     }
 

@@ -7,6 +7,7 @@
 //!
 //! This crate must not know any format, DataFusion, or the command line.
 
+mod append;
 pub mod array;
 mod at;
 mod container;
@@ -37,6 +38,7 @@ pub mod testing;
 mod ticket;
 mod types;
 
+pub use append::{AppendRequest, RowStream};
 pub use array::{ArrayView, DType};
 pub use at::{At, Within};
 pub use container::{ColumnDescription, Container, Description, TableDescription};

@@ -40,11 +40,11 @@ impl<I: Iterator<Item = Result<RecordBatch>>> RecordBatchReader for Batches<I> {
 }
 
 /// A stream capsule over batches of the engine.
-pub(crate) fn stream<'py>(
-    py: Python<'py>,
+pub(crate) fn stream(
+    py: Python<'_>,
     schema: SchemaRef,
     batches: impl Iterator<Item = Result<RecordBatch>> + Send + 'static,
-) -> PyResult<Bound<'py, PyCapsule>> {
+) -> PyResult<Bound<'_, PyCapsule>> {
     let stream = FFI_ArrowArrayStream::new(Box::new(Batches { schema, batches }));
     PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
 }

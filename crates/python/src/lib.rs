@@ -3,6 +3,7 @@
 //! Everything that a Python programmer sees is in `python/tesselle`, which is typed and documented; this crate converts
 //! between Python and the facade, releases the interpreter around every decode and honors Ctrl-C. It must not know any
 //! format.
+#![expect(clippy::needless_pass_by_value, reason = "arguments of calls from Python are extracted by value")]
 
 mod array;
 mod capsules;

@@ -38,6 +38,10 @@ pub(crate) fn long<T: Send>(py: Python<'_>, work: impl FnOnce(&Driver) -> Result
 }
 
 /// Like [`long`], for work that is stopped by `stop`.
+#[expect(
+    clippy::redundant_closure_for_method_calls,
+    reason = "the method alone does not hold for every lifetime"
+)]
 pub(crate) fn watched<T: Send>(
     py: Python<'_>,
     work: impl FnOnce() -> Result<T> + Send,

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use tesselle_core::{
-    Capabilities, Confidence, Container, Created, Driver, Error, Format, Location, OpenOptions, Probe,
-    Repaired, Result, Rewritten, WriteOptions, WriteRequest,
+    AppendRequest, Capabilities, Confidence, Container, Created, Driver, Error, Format, Location,
+    OpenOptions, Probe, Repaired, Result, Rewritten, Settings, Summary, WriteOptions, WriteRequest,
 };
 
 use crate::collection::{Collection, CollectionContainer, MANIFEST_MAGIC, MANIFEST_NAME};
@@ -13,6 +13,7 @@ use crate::meta::header::MAGIC;
 use crate::open::File;
 use crate::repair::repair;
 use crate::rewrite::rewrite;
+use crate::write::append::append;
 use crate::write::start::start;
 
 /// The name of the format.
@@ -80,6 +81,16 @@ impl Format for Tatami {
         driver: &Driver,
     ) -> Result<Option<Rewritten>> {
         rewrite(source, target, open, write, driver)
+    }
+
+    fn newest(&self) -> Option<Settings> {
+        let mut settings = Settings::default();
+        settings.set("version", "1.1");
+        Some(settings)
+    }
+
+    fn append(&self, request: AppendRequest<'_>, driver: &Driver) -> Result<Summary> {
+        append(request, driver)
     }
 
     fn repair(

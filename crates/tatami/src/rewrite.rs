@@ -100,7 +100,10 @@ fn attributes(file: &File) -> Vec<String> {
 }
 
 fn rewrite_file(file: &File, target: &Location, write: &WriteOptions, driver: &Driver) -> Result<Summary> {
-    if write.settings == Settings::default() {
+    let header = file.header();
+    let mut same = Settings::default();
+    same.set("version", format!("{}.{}", header.major, header.minor));
+    if write.settings == Settings::default() || write.settings == same {
         copy(file, target, write.overwrite, driver)
     } else {
         encode(file, target, write, driver)
@@ -154,8 +157,8 @@ fn encode(file: &File, target: &Location, write: &WriteOptions, driver: &Driver)
     let string = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     options.metadata = file.footer().key_value.iter().map(|(k, v)| (string(k), string(v))).collect();
     let schema = file.footer().schema.clone();
-    let mut writer = Writer::with_schema(target, schema, &file.schema(), options, write.overwrite, driver)?
-        .minor_version(file.header().minor.min(1));
+    options.minor.get_or_insert(file.header().minor.min(1));
+    let mut writer = Writer::with_schema(target, schema, &file.schema(), options, write.overwrite, driver)?;
     if let Some(inverted) = file.footer().inverted.filter(|_| is_segment(file)) {
         writer.attach_inverted(read_runs(file, &inverted)?);
     }
@@ -170,7 +173,7 @@ fn encode(file: &File, target: &Location, write: &WriteOptions, driver: &Driver)
 }
 
 /// The settings that describe the file, as defaults.
-fn with_facts(file: &File, given: &Settings) -> Settings {
+pub(crate) fn with_facts(file: &File, given: &Settings) -> Settings {
     let header = file.header();
     let mut facts = given.clone();
     let mut set = |name: &str, value: String| {

@@ -125,3 +125,57 @@ fn columns_that_differ_in_type_are_reported_and_still_compared() {
     let text = csv(folder.path(), "t.csv", "n", (0..10).map(|i| format!("x{i}")));
     assert!(run(&a, &text, |d| d).is_err() || !run(&a, &text, |d| d).unwrap().is_equal());
 }
+
+#[test]
+fn containers_are_compared_table_by_table() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = |odd: i64| {
+        (0..900).map(move |i| format!("root.d{},{},{}", i % 3, i, if i == odd { -1 } else { i * 2 }))
+    };
+    let a = csv(folder.path(), "a.csv", "device,time,n", rows(-1));
+    let b = csv(folder.path(), "b.csv", "device,time,n", rows(301));
+    let pairs = |version: &'static str| ["device_column=device", "time=time", "aligned=false", version];
+    let (old, new) = (into(&a, "a.tsfile", &pairs("version=1")), into(&a, "b.tsfile", &pairs("version=4")));
+    let found = run(&old, &new, |d| d).unwrap();
+    assert!(found.is_equal(), "{}", found.to_json());
+    assert_eq!((found.tables, found.rows), (3, (900, 900)));
+    let other = into(&b, "c.tsfile", &pairs("version=4"));
+    let found = run(&old, &other, |d| d).unwrap();
+    assert_eq!((found.values, found.first.len()), (1, 1));
+    assert_eq!(found.first[0]["table"], "root.d1");
+    // A table of one side alone is a difference.
+    let fewer =
+        csv(folder.path(), "d.csv", "device,time,n", rows(-1).filter(|row| !row.starts_with("root.d2")));
+    let fewer = into(&fewer, "d.tsfile", &pairs("version=4"));
+    let found = run(&old, &fewer, |d| d).unwrap();
+    assert!(!found.is_equal() && found.schema == ["table 'root.d2' is only on the left"]);
+}
+
+#[test]
+fn points_of_many_series_match_by_series_and_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = || (0..600).map(|i| format!("root.d{},{i},{},{}", i % 3, i * 2, i % 5));
+    let a = csv(folder.path(), "a.csv", "device,time,n,m", rows());
+    let pairs = ["device_column=device", "time=time", "aligned=false"];
+    let (grouped, apart) = (
+        into(&a, "a.tsfile", &[&pairs[..], &["group_bytes=2000", "page_points=10"]].concat()),
+        into(&a, "b.tsfile", &pairs),
+    );
+    let long = |path: &Path| PathBuf::from(format!("{}#*", path.display()));
+    let found = run(&long(&grouped), &long(&apart), |d| d).unwrap();
+    assert!(found.is_equal(), "{}", found.to_json());
+    assert_eq!(found.rows, (1200, 1200));
+}
+
+#[test]
+fn floats_within_the_tolerance_are_equal() {
+    let folder = tempfile::tempdir().unwrap();
+    let a = csv(folder.path(), "a.csv", "i,x", (0..100).map(|i| format!("{i},{}.5", i)));
+    let b = csv(folder.path(), "b.csv", "i,x", (0..100).map(|i| format!("{i},{}.501", i)));
+    let with = |text: &str| run(&a, &b, |d| d.tolerance(text.parse().unwrap())).unwrap().values;
+    assert_eq!(run(&a, &b, |d| d).unwrap().values, 100);
+    assert_eq!((with("0.0011"), with("0.0009")), (0, 100));
+    // A thousandth is one percent of 0.1.
+    assert_eq!(with("1%"), 0);
+    assert_eq!(with("0.01%"), 10);
+}

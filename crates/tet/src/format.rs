@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use tesselle_core::{
-    ArrayRequest, Capabilities, Confidence, Container, Created, Driver, Format, Location, OpenOptions, Probe,
-    Repaired, Result, Rewritten, WriteOptions, WriteRequest, Written,
+    AppendRequest, ArrayRequest, Capabilities, Confidence, Container, Created, Driver, Format, Location,
+    OpenOptions, Probe, Repaired, Result, Rewritten, Settings, Summary, WriteOptions, WriteRequest, Written,
 };
 
 use crate::container::File;
@@ -50,6 +50,7 @@ impl Format for Tet {
         let mut capabilities = Capabilities::ARRAYS;
         capabilities.joins_tables = true;
         capabilities.verifies = true;
+        capabilities.fills_lost = true;
         capabilities
     }
 
@@ -70,6 +71,16 @@ impl Format for Tet {
         driver: &Driver,
     ) -> Result<Option<Rewritten>> {
         write::rewrite_with(source, target, open, write, driver)
+    }
+
+    fn newest(&self) -> Option<Settings> {
+        let mut settings = Settings::default();
+        settings.set("footer", "v2");
+        Some(settings)
+    }
+
+    fn append(&self, request: AppendRequest<'_>, driver: &Driver) -> Result<Summary> {
+        write::grow::append(&request, driver)
     }
 
     fn repair(

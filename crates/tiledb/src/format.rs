@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use tesselle_core::storage::{Entry, EntryKind};
 use tesselle_core::{
-    ArrayRequest, Capabilities, Confidence, Container, Context, Created, Driver, Error, Folder, FolderKind,
-    Format, Location, OpenOptions, Probe, Repaired, Result, Rewritten, WriteOptions, WriteRequest, Written,
+    AppendRequest, ArrayRequest, Capabilities, Confidence, Container, Context, Created, Driver, Error,
+    Folder, FolderKind, Format, Location, OpenOptions, Probe, Repaired, Result, Rewritten, Summary,
+    WriteOptions, WriteRequest, Written,
 };
 
 use crate::{container, directory, group, is_group, repair, rewrite, write};
@@ -58,6 +59,7 @@ impl Format for TileDb {
 
     fn capabilities(&self) -> Capabilities {
         let mut capabilities = Capabilities::ARRAYS;
+        capabilities.encrypts = true;
         capabilities.rows_keep_more = true;
         capabilities.verifies = true;
         capabilities
@@ -79,6 +81,10 @@ impl Format for TileDb {
 
     fn write_array(&self, request: ArrayRequest<'_>, driver: &Driver) -> Result<Written> {
         write::sink::write_array(request, driver)
+    }
+
+    fn append(&self, request: AppendRequest<'_>, driver: &Driver) -> Result<Summary> {
+        write::append(request, driver)
     }
 
     fn repair(

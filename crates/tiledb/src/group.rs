@@ -21,6 +21,8 @@ use crate::{Error, Result};
 
 /// The file that marks a folder as a group.
 pub(crate) const MARKER: &str = "__tiledb_group.tdb";
+/// Deepest nesting of groups whose arrays are tables.
+const MAX_DEPTH: usize = 8;
 
 /// An opened group.
 pub(crate) struct Group {
@@ -122,9 +124,44 @@ impl Group {
         Ok(Location::new(Arc::clone(self.root.storage()), local))
     }
 
-    fn arrays(&self) -> impl Iterator<Item = &Member> {
-        self.members.iter().filter(|member| member.kind == MemberKind::Array)
+    /// Calls `take` with the name and the place of every array, those of nested groups under the path of their group. A
+    /// group that cannot be opened is left to `verify`.
+    fn gather(&self, depth: usize, path: &str, take: &mut dyn FnMut(String, Location)) {
+        for member in &self.members {
+            let Ok(location) = self.location_of(member) else { continue };
+            let name = format!("{path}{}", member.key());
+            match member.kind {
+                MemberKind::Array => take(name, location),
+                MemberKind::Group if depth < MAX_DEPTH => {
+                    if let Ok(group) = Self::open(&location, &self.options) {
+                        group.gather(depth + 1, &format!("{name}/"), take);
+                    }
+                }
+                MemberKind::Group => {}
+            }
+        }
     }
+
+    /// Where the array of this name is.
+    fn array_location(&self, name: &str) -> Result<Location> {
+        let (mut names, mut found) = (Vec::new(), None);
+        self.gather(0, "", &mut |known, location| {
+            if known == name {
+                found.get_or_insert(location);
+            }
+            names.push(known);
+        });
+        found.ok_or_else(|| Error::unknown_name("member", name, names.iter().map(String::as_str)))
+    }
+}
+
+/// Where the member of a group is that its table of this name shows.
+pub(crate) fn member_location(root: &Location, name: &str, options: &OpenOptions) -> Result<Location> {
+    if !crate::is_group(root)? {
+        return Err(Error::not_found(format!("table '{name}' does not exist"))
+            .hint("an array has one table without a name"));
+    }
+    Group::open(root, options)?.array_location(name)
 }
 
 /// Whether a relative path stays below its starting point.
@@ -159,14 +196,13 @@ impl Container for Group {
     }
 
     fn table_names(&self) -> Vec<String> {
-        self.arrays().map(|member| member.key().to_owned()).collect()
+        let mut names = Vec::new();
+        self.gather(0, "", &mut |name, _| names.push(name));
+        names
     }
 
     fn table(&self, name: &str) -> Result<Arc<dyn Table>> {
-        let member = self.arrays().find(|member| member.key() == name);
-        let member =
-            member.ok_or_else(|| Error::unknown_name("member", name, self.arrays().map(Member::key)))?;
-        let location = self.location_of(member)?;
+        let location = self.array_location(name)?;
         let array = Array::open(&location, &self.options).in_file(location.path())?;
         Ok(Arc::new(ArrayTable::new(Arc::new(array))))
     }

@@ -12,7 +12,7 @@ use tesselle_core::{
 use crate::meta::file_metadata::is_about_encryption;
 use crate::meta::schema::Category;
 use crate::meta::{ChunkHeader, DataType};
-use crate::open::Archive;
+use crate::open::{Archive, ArchiveFile};
 use crate::read::TIME;
 use crate::read::assemble::{ColumnData, DeviceData};
 use crate::read::loaded::{ChunkRef, header_range};
@@ -70,6 +70,8 @@ pub(crate) fn describe(archive: &Archive) -> Result<Description> {
         let files = archive.files.iter().map(|f| json!({ "file": f.label, "version": f.file.version.name(), "size": f.file.size, "deletions": f.deletions.len(), "closed": !f.file.recovered }));
         description.extra.insert("files".into(), files.collect());
     }
+    let blocks: Vec<Json> = archive.files.iter().map(file_metadata).collect();
+    description.extra.insert("file_metadata".into(), blocks.into());
     for path in archive.tree_devices() {
         description.tables.push(describe_device(archive, path)?);
     }
@@ -77,6 +79,68 @@ pub(crate) fn describe(archive: &Archive) -> Result<Description> {
         description.tables.push(describe_model(archive, name)?);
     }
     Ok(description)
+}
+
+/// What the metadata block at the end of a file says besides its devices and properties.
+fn file_metadata(entry: &ArchiveFile) -> Json {
+    let (file, metadata) = (&entry.file, &entry.file.metadata);
+    let mut out = json!({
+        "file": entry.label, "version": file.version.name(), "data_bytes": file.data_end,
+        "index_bytes": file.metadata_start.saturating_sub(file.data_end),
+        "metadata_bytes": file.size.saturating_sub(file.metadata_start), "created_by": metadata.created_by,
+    });
+    if let Some((chunks, dropped)) = metadata.chunk_counts {
+        out["chunk_counters"] = json!({ "chunks": chunks, "dropped": dropped });
+    }
+    if let Some(bloom) = &metadata.bloom {
+        out["bloom_filter"] =
+            json!({ "bytes": bloom.byte_len(), "bits": bloom.bits(), "functions": bloom.functions() });
+    }
+    if !metadata.versions.is_empty() {
+        let records =
+            metadata.versions.iter().map(|(at, version)| json!({ "offset": at, "version": version }));
+        out["version_records"] = records.collect();
+    }
+    let schemas = metadata.measurements.iter().map(|schema| {
+        let properties: Map<String, Json> =
+            schema.properties.iter().map(|(key, value)| (key.clone(), json!(value))).collect();
+        json!({
+            "name": schema.name, "type": schema.data_type.name(), "encoding": schema.encoding.name(file.version),
+            "compression": schema.compression.name(), "properties": properties,
+        })
+    });
+    out["measurement_schemas"] = schemas.collect();
+    out
+}
+
+/// The times and chunk groups of a device, as its metadata states them.
+fn device_extra(archive: &Archive, path: &str, data: &DeviceData) -> Result<Map<String, Json>> {
+    let mut extra = Map::new();
+    extra.insert("aligned".into(), json!(data.is_aligned()));
+    let mut versions = Vec::new();
+    let (mut start, mut end) = (None::<i64>, None::<i64>);
+    let mut widen = |low: i64, high: i64| {
+        start = Some(start.map_or(low, |start| start.min(low)));
+        end = Some(end.map_or(high, |end| end.max(high)));
+    };
+    for (file, at) in archive.devices.get(path).into_iter().flatten() {
+        let Some(file) = archive.files.get(*file).map(|entry| &entry.file) else { continue };
+        let Some(device) = file.devices.get(*at) else { continue };
+        if file.version.is_flat() {
+            let metadata = crate::legacy::device_metadata(file, device)?;
+            widen(metadata.start_time, metadata.end_time);
+            versions.extend(metadata.groups.iter().map(|group| group.version));
+        }
+    }
+    if versions.is_empty() {
+        let lists = data.columns.iter().map(|column| &column.chunks).chain(std::iter::once(&data.times));
+        lists.flatten().for_each(|chunk| widen(chunk.lo, chunk.hi));
+    } else {
+        extra.insert("group_versions".into(), json!(versions));
+    }
+    extra.insert("start_time".into(), json!(start));
+    extra.insert("end_time".into(), json!(end));
+    Ok(extra)
 }
 
 /// The key-value metadata of the files; for equal keys the last one wins.
@@ -120,8 +184,7 @@ fn describe_device(archive: &Archive, path: &str) -> Result<TableDescription> {
             extra: column_extra(archive, column)?,
         });
     }
-    let mut extra = Map::new();
-    extra.insert("aligned".into(), json!(data.is_aligned()));
+    let extra = device_extra(archive, path, &data)?;
     Ok(TableDescription { name: path.to_string(), rows: table::exact_rows(archive, &data), columns, extra })
 }
 

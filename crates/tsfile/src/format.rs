@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use tesselle_core::storage::EntryKind;
 use tesselle_core::{
-    Capabilities, Confidence, Container, Created, Driver, Folder, FolderKind, Format, Location, OpenOptions,
-    Probe, Repaired, Result, Rewritten, WriteOptions, WriteRequest,
+    AppendRequest, Capabilities, Confidence, Container, Created, Driver, Folder, FolderKind, Format,
+    Location, OpenOptions, Probe, Repaired, Result, Rewritten, Settings, Summary, WriteOptions, WriteRequest,
 };
 
 use crate::container::TsContainer;
+use crate::meta::Version;
 use crate::meta::version::MAGIC;
 use crate::open::Archive;
 use crate::repair;
@@ -95,6 +96,16 @@ impl Format for TsFile {
         driver: &Driver,
     ) -> Result<Option<Rewritten>> {
         rewrite::rewrite(source, target, open, write, driver)
+    }
+
+    fn newest(&self) -> Option<Settings> {
+        let mut settings = Settings::default();
+        settings.set("version", Version::V4.name());
+        Some(settings)
+    }
+
+    fn append(&self, request: AppendRequest<'_>, driver: &Driver) -> Result<Summary> {
+        write::append(request, driver)
     }
 
     fn repair(

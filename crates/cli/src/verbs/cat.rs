@@ -1,5 +1,7 @@
 //! `tess cat`: prints rows or regions.
 
+use std::collections::HashSet;
+use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
@@ -8,16 +10,15 @@ use arrow_cast::pretty::pretty_format_batches_with_options;
 use arrow_schema::SchemaRef;
 use clap::Args;
 use tesselle::core::{ArrayRequest, Context, WriteTarget};
-use tesselle::storage::Staged;
 use tesselle::{
-    ArrayView, DatasetTable, Driver, Format, OpenOptions, Predicate, Region, Result, Scan, Selection, Table,
-    WriteOptions,
+    ArrayView, Dataset, DatasetTable, Driver, Error, Format, OpenOptions, Predicate, Region, Result, Scan,
+    Selection, Table, WriteOptions,
 };
 
 use crate::args::{ReadArgs, ResourceArgs, parse_condition};
 use crate::forms::{self, Form, refuse_terminal};
 use crate::progress::Bar;
-use crate::{Outcome, out};
+use crate::{Outcome, format, inputs, out};
 
 /// Print rows of a table, or a region of an array
 #[derive(Debug, Args)]
@@ -26,7 +27,8 @@ Examples:
   tess cat run.tet --limit 5
   tess cat 'run.tet#temperature' --slice '0:10,::2' --as npy -o part.npy
   tess cat run.tet --where 'value > 20 AND i0 < 100' --as csv
-  tess cat run.tet --as parquet -o run.parquet")]
+  tess cat run.tet --as parquet -o run.parquet
+  tess cat fleet.tsfile --all --as csv -o devices")]
 pub(crate) struct Cat {
     /// Container, optionally with #TABLE
     uri: String,
@@ -54,6 +56,10 @@ pub(crate) struct Cat {
     /// Also documents that were deleted from a tatami search segment
     #[arg(long)]
     deleted: bool,
+
+    /// All tables, each into a file of its own in the folder FILE
+    #[arg(long, conflicts_with = "table", requires_all = ["output", "form"])]
+    all: bool,
 
     /// Output form [default: from the name of FILE, else table]
     #[arg(long = "as", value_name = "FORM", value_parser = Form::parser())]
@@ -86,9 +92,13 @@ impl Cat {
         let driver = self.resources.driver()?.with_progress(Bar::new(""));
         let options = OpenOptions { deleted: self.deleted, ..self.read.options()? };
         let opener = self.read.opener_with(self.table.as_deref(), options);
-        let table = opener.on(&driver).open_table(&self.uri)?;
+        let opener = opener.on(&driver);
+        if self.all {
+            return self.every_table(&opener.open(&self.uri)?, &driver);
+        }
+        let table = opener.open_table(&self.uri)?;
         let result = match self.form()? {
-            Form::Stream(format) => self.write(&table, format, &driver),
+            Form::Stream(format) => self.write(&table, format, self.output.as_deref(), &driver),
             _ => self.show(&table, &driver),
         };
         result.in_file(table.location().path())?;
@@ -113,24 +123,56 @@ impl Cat {
         }
     }
 
-    fn target(&self) -> Result<Box<dyn Staged>> {
-        out::target(self.output.as_deref(), self.force)
+    /// Each table into a file of its own.
+    fn every_table(&self, dataset: &Dataset, driver: &Driver) -> Result<Outcome> {
+        let (Some(folder), Form::Stream(format)) = (&self.output, self.form()?) else {
+            return Err(Error::invalid("--all writes files, not a table for the eye")
+                .hint("add --as csv|jsonl|arrow|parquet"));
+        };
+        let ending = format.extensions().first().copied().unwrap_or(format.name());
+        let mut taken = HashSet::new();
+        for name in dataset.table_names() {
+            let table = dataset.table(&name)?;
+            let base = if name.is_empty() { "table".to_owned() } else { inputs::file_name(&name) };
+            let mut path = Path::new(folder).join(format!("{base}.{ending}"));
+            for number in 2.. {
+                if taken.insert(path.clone()) {
+                    break;
+                }
+                path = Path::new(folder).join(format!("{base}.{number}.{ending}"));
+            }
+            if let Some(parent) = path.parent() {
+                std::fs::create_dir_all(parent)
+                    .map_err(|e| Error::io(format!("cannot create '{}'", parent.display()), e))?;
+            }
+            let path = path.display().to_string();
+            self.write(&table, format, Some(&path), &driver.for_run()).in_file(dataset.location().path())?;
+            out::note(&path);
+        }
+        Ok(Outcome::Fine)
     }
 
-    fn write(&self, opened: &DatasetTable, format: &dyn Format, driver: &Driver) -> Result<()> {
+    fn write(
+        &self,
+        opened: &DatasetTable,
+        format: &dyn Format,
+        output: Option<&str>,
+        driver: &Driver,
+    ) -> Result<()> {
         let table = &**opened.table();
-        refuse_terminal(format, self.output.as_deref())?;
+        refuse_terminal(format, output)?;
+        let target = || out::target(output, self.force);
         if format.capabilities().arrays_in
             && let Some((column, array)) = self.array(table)
         {
             let (array, region) = region_of(table, &column, array, self.slice.as_ref())?;
-            let target = WriteTarget::Stream(self.target()?);
+            let target = WriteTarget::Stream(target()?);
             let mut request = ArrayRequest::new(target, &*array, WriteOptions::default());
             request.region = Some(region);
             return format.write_array(request, driver).map(drop);
         }
         let rows = opened.scan().with(self.scan()).on(driver).rows()?;
-        let mut sink = forms::sink(format, self.target()?, rows.schema(), driver)?;
+        let mut sink = forms::sink(format, target()?, rows.schema(), driver)?;
         for batch in rows {
             sink.write(&batch?)?;
         }
@@ -166,7 +208,7 @@ impl Cat {
             (true, None) => out::note(&format!(
                 "first {most} rows; --limit N shows more, --as csv|jsonl|arrow|parquet shows all"
             )),
-            _ => out::note(&format!("{} rows", count.min(most))),
+            _ => out::note(&format::counted(count.min(most), "row")),
         }
         Ok(())
     }

@@ -24,16 +24,18 @@ Examples:
   tess convert 'run.tet#temperature' t.npy
   tess convert run.tet smaller.tet --set codec=zstd --set level=9
   tess convert plant.csv plant.tsfile --cast speed=float32
-  tess convert old.tsfile new.tsfile --set version=4
+  tess convert old.tsfile new.tsfile --upgrade
   tess convert logs.jsonl logs.parquet --schema 'id=int64,at=timestamp_ms'
   tess convert measurements/ parquet/ --to parquet
+  tess convert fleet.tsfile devices/ --to csv
 
 Formats: tet, tiledb, tsfile, tatami; parquet, arrow, csv, jsonl, npy, zarr.
 Several inputs or a quoted pattern are merged into OUTPUT where its name ends in
-that of a format. With --to they go, like a folder, into the folder OUTPUT, a file
-each; a bad one does not stop the others, and the exit code is 1 then. Types
-that the target cannot hold are refused, all in one error with the casts that
-help; --auto-cast makes them. Decimals, dates and times come back as they were.")]
+that of a format. With --to they go, like a folder or the tables of one container
+with several, into the folder OUTPUT, a file each; a bad one does not stop the
+others, and the exit code is 1 then. Types that the target cannot hold are
+refused, all in one error with the casts that help; --auto-cast makes them.
+Decimals, dates and times come back as they were.")]
 pub(crate) struct Convert {
     /// Inputs, each optionally with #TABLE, then the output
     #[arg(required = true, num_args = 2.., value_names = ["INPUT", "OUTPUT"])]
@@ -79,6 +81,10 @@ pub(crate) struct Convert {
     #[arg(long = "set", value_name = "NAME=VALUE")]
     settings: Vec<String>,
 
+    /// Write the newest version of the format that INPUT has
+    #[arg(long)]
+    upgrade: bool,
+
     /// Overwrite OUTPUT if it exists
     #[arg(long)]
     force: bool,
@@ -112,6 +118,9 @@ impl Convert {
             return self.many(inputs, Path::new(output), &driver);
         }
         let input = inputs.first().map_or("", String::as_str);
+        if let Some(tables) = self.tables(input, output, &driver)? {
+            return self.each(&Inputs { list: tables, unreadable: Vec::new() }, Path::new(output), &driver);
+        }
         let driver = driver.with_progress(Bar::new(""));
         let converted = self.conversion(input, output)?.on(&driver).run()?;
         self.report(output, &converted, started)
@@ -143,14 +152,7 @@ impl Convert {
     }
 
     fn conversion(&self, input: &str, output: &str) -> Result<Builder> {
-        let types = match &self.schema {
-            None => Vec::new(),
-            Some(text) if Path::new(text).is_file() => {
-                let read = std::fs::read_to_string(text);
-                tesselle::parse_types(&read.map_err(|e| Error::io(format!("cannot read '{text}'"), e))?)?
-            }
-            Some(text) => tesselle::parse_types(text)?,
-        };
+        let types = crate::args::types(self.schema.as_deref())?;
         let mut conversion = tesselle::convert(input, output)
             .opener(self.read.opener(self.table.as_deref())?.types(types))
             .scan(Scan {
@@ -162,6 +164,7 @@ impl Convert {
             .casts(tesselle::parse_types(&self.casts.join(","))?)
             .auto_cast(self.auto_cast)
             .options(Settings::from_pairs(&self.settings)?)
+            .upgrade(self.upgrade)
             .overwrite(self.force);
         if let Some(format) = &self.to {
             conversion = conversion.format(format);
@@ -172,25 +175,53 @@ impl Convert {
         Ok(conversion)
     }
 
+    /// The tables of a container that has several, where each goes into a file of its own in the folder `output`.
+    fn tables(&self, input: &str, output: &str, driver: &Driver) -> Result<Option<Vec<Input>>> {
+        let Some(to) = self.to.as_deref().filter(|_| self.table.is_none()) else { return Ok(None) };
+        if tesselle::format_by_extension(output).is_some() {
+            return Ok(None);
+        }
+        let dataset = driver.install(|| self.read.open(input, None))?;
+        let names = dataset.table_names();
+        let same = dataset.format().name() == tesselle::format_by_name(to)?.name();
+        if same || names.len() < 2 || dataset.chosen_table().is_some() || dataset.default_table().is_ok() {
+            return Ok(None);
+        }
+        let input = |table: String| Input {
+            name: format!("{}.table", inputs::file_name(&table)),
+            uri: format!("{input}#{table}"),
+        };
+        Ok(Some(names.into_iter().map(input).collect()))
+    }
+
     /// Converts each input into a separate file in the folder `output`.
     fn many(&self, uris: &[String], output: &Path, driver: &Driver) -> Result<Outcome> {
-        let Some(to) = &self.to else {
+        if self.to.is_none() {
             return Err(Error::invalid("several inputs need an output format").hint("add --to FORMAT"));
-        };
-        let format = tesselle::format_by_name(to)?;
-        let ending = format.extensions().first().copied().unwrap_or(format.name());
-        let Inputs { list: inputs, unreadable } = inputs::expand(uris, |_| true)?;
-        if inputs.is_empty() && unreadable.is_empty() {
+        }
+        let inputs = inputs::expand(uris, |_| true)?;
+        if inputs.list.is_empty() && inputs.unreadable.is_empty() {
             return Err(Error::invalid("no input contains a container of a known format")
                 .hint("known formats are in --help"));
         }
+        self.each(&inputs, output, driver)
+    }
+
+    fn each(
+        &self,
+        Inputs { list: inputs, unreadable }: &Inputs,
+        output: &Path,
+        driver: &Driver,
+    ) -> Result<Outcome> {
+        let format = tesselle::target_format(self.to.as_deref(), "")?;
+        let ending = format.extensions().first().copied().unwrap_or(format.name());
         let (mut reports, mut bad, mut rows, mut bytes) = (Vec::new(), 0, 0, 0);
-        for error in &unreadable {
+        for error in unreadable {
             bad += 1;
             out::note(&format!("FAILED: {}", words::line(error)));
             reports.push(error.to_json(words::word));
         }
-        let mut taken = sources(&inputs);
+        let mut taken = sources(inputs);
         let started = Instant::now();
         for (number, input) in inputs.iter().enumerate() {
             driver.check_canceled()?;
@@ -233,9 +264,9 @@ impl Convert {
             )?;
         } else {
             out::note(&format!(
-                "{} converted, {bad} failed: {} rows, {}, {:.2} s",
+                "{} converted, {bad} failed: {}, {}, {:.2} s",
                 inputs.len() + unreadable.len() - bad,
-                format::count(rows),
+                format::counted(rows, "row"),
                 format::bytes(bytes),
                 started.elapsed().as_secs_f64()
             ));
@@ -287,8 +318,8 @@ fn place(output: &Path, input: &Input, ending: &str, taken: &mut HashSet<PathBuf
 fn line(output: &str, converted: &WriteReport, started: Instant) -> String {
     let summary = &converted.summary;
     format!(
-        "{output}: {} rows, {}, {:.2} s",
-        format::count(summary.rows),
+        "{output}: {}, {}, {:.2} s",
+        format::counted(summary.rows, "row"),
         format::bytes(summary.bytes),
         started.elapsed().as_secs_f64()
     )

@@ -3,24 +3,27 @@
 use std::fmt::Write as _;
 
 use clap::Args;
-use tesselle::{Difference, Result};
+use tesselle::{Difference, Result, Tolerance};
 
 use crate::args::{ReadArgs, ResourceArgs};
 use crate::progress::Bar;
 use crate::{Outcome, format, out};
 
-/// Compare two tables, of the same or of different formats
+/// Compare two tables, or all tables of two containers, of the same or of different formats
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   tess diff run.tet run.parquet
   tess diff 'a.tet#x' 'b.tet#x' --json
   tess diff a.csv b.csv --key id --columns price,stock
+  tess diff old.tsfile new.tsfile
+  tess diff run.tet again.tet --tolerance 0.001%
 
 Rows are matched by position if both sides are ordered, else by their
 dimensions, time, tags or sort key, or by --key. Values are compared regardless of
 their type; a type difference counts as a column difference.
-Exit code 0 when they are equal, 1 when they differ.")]
+Containers of several tables are compared table by table, by their names. Exit
+code 0 when they are equal, 1 when they differ.")]
 pub(crate) struct Diff {
     /// Left side, optionally with #TABLE
     left: String,
@@ -36,6 +39,10 @@ pub(crate) struct Diff {
     /// Compare only these columns
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     columns: Option<Vec<String>>,
+
+    /// How far floats may be apart and still be equal: a number, or a percentage of the value
+    #[arg(long, value_name = "ABS|REL%")]
+    tolerance: Option<Tolerance>,
 
     /// How many differing values to show
     #[arg(short, value_name = "N", default_value_t = 20)]
@@ -62,6 +69,9 @@ impl Diff {
         if let Some(columns) = &self.columns {
             diff = diff.columns(columns);
         }
+        if let Some(tolerance) = self.tolerance {
+            diff = diff.tolerance(tolerance);
+        }
         let difference = diff.on(&driver).run()?;
         if self.json {
             out::print_json(&difference.to_json())?;
@@ -74,7 +84,11 @@ impl Diff {
 
 fn text(difference: &Difference) -> String {
     if difference.is_equal() {
-        return format!("equal: {} rows\n", format::count(difference.rows.0));
+        let rows = format::counted(difference.rows.0, "row");
+        return match difference.tables {
+            1 => format!("equal: {rows}\n"),
+            tables => format!("equal: {rows} in {} tables\n", format::count(tables)),
+        };
     }
     let mut text = String::new();
     for line in &difference.schema {
@@ -97,13 +111,24 @@ fn text(difference: &Difference) -> String {
         let _ = writeln!(text, "{} values differ", format::count(difference.values));
     }
     for value in &difference.first {
-        let place =
-            value.get("row").map_or_else(|| format!("key {}", value["key"]), |row| format!("row {row}"));
+        let place = value
+            .get("row")
+            .map_or_else(|| format!("key {}", key(&value["key"])), |row| format!("row {row}"));
+        let table = value.get("table").map(|table| format!("table {table}, ")).unwrap_or_default();
         let _ = writeln!(
             text,
-            "  {place}, {}: {} on the left, {} on the right",
+            "  {table}{place}, {}: {} on the left, {} on the right",
             value["column"], value["left"], value["right"]
         );
     }
     text
+}
+
+/// The values of a key, as `name=value`.
+fn key(value: &serde_json::Value) -> String {
+    let cells = value.as_object().into_iter().flatten().map(|(name, value)| match value.as_str() {
+        Some(text) => format!("{name}={text}"),
+        None => format!("{name}={value}"),
+    });
+    cells.collect::<Vec<_>>().join(", ")
 }

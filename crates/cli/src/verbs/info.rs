@@ -46,7 +46,7 @@ pub(crate) struct Info {
 }
 
 /// Facts about the structure of a file, shown with `--all`.
-const STRUCTURE: [&str; 3] = ["superblock", "directory", "footer"];
+const STRUCTURE: [&str; 4] = ["superblock", "directory", "footer", "file_metadata"];
 
 /// Tables and columns listed without `--all`.
 const LISTED: usize = 50;

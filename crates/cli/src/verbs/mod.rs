@@ -1,5 +1,6 @@
 //! One file per verb.
 
+pub(crate) mod append;
 pub(crate) mod cat;
 pub(crate) mod completions;
 pub(crate) mod convert;

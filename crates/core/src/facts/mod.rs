@@ -243,6 +243,8 @@ pub struct TableFacts {
     pub grid: Option<Grid>,
     /// Whether rows come in no particular order.
     pub unordered: bool,
+    /// The columns that identify a row, where their roles do not say so.
+    pub key: Vec<String>,
     /// Whether the series of a device share their timestamps.
     pub aligned: bool,
     /// The column that rows are sorted by in the file, which a writer can declare.
@@ -308,8 +310,12 @@ impl TableFacts {
         self.grid.as_ref().is_some_and(|grid| grid.kind == GridKind::Dense)
     }
 
-    /// The natural key of the rows: coordinates, time, tags, sort key. Empty if nothing identifies a row.
+    /// The natural key of the rows: the stated one, else coordinates, time, tags, sort key. Empty where nothing identifies
+    /// a row.
     pub fn identity(&self) -> Vec<&str> {
+        if !self.key.is_empty() {
+            return self.key.iter().map(String::as_str).collect();
+        }
         let key =
             |role: ColumnRole| role.is_coordinate() || matches!(role, ColumnRole::Time | ColumnRole::Tag);
         let roles = self.roles.iter().filter(|(_, role)| key(*role)).map(|(name, _)| name.as_str());

@@ -45,7 +45,10 @@ fn lock(files: &Files) -> MutexGuard<'_, BTreeMap<String, Bytes>> {
 }
 
 fn missing(path: &str) -> Error {
-    Error::io(format!("cannot read '{path}'"), std::io::ErrorKind::NotFound.into())
+    Error::io(
+        format!("cannot read '{path}'"),
+        std::io::Error::new(std::io::ErrorKind::NotFound, "no such file or directory"),
+    )
 }
 
 impl MemoryStorage {

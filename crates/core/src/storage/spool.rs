@@ -55,7 +55,10 @@ impl Spool {
         if path == self.name {
             return Ok(());
         }
-        Err(Error::io(format!("cannot read '{path}'"), io::ErrorKind::NotFound.into()))
+        Err(Error::io(
+            format!("cannot read '{path}'"),
+            io::Error::new(io::ErrorKind::NotFound, "no such file or directory"),
+        ))
     }
 
     fn refuse<T>(&self, what: &str) -> Result<T> {

@@ -22,6 +22,11 @@ pub(crate) mod tags {
     pub(crate) const INVERTED: u64 = 8;
 }
 
+/// Whether a section of this tag is understood.
+pub(crate) fn is_known_section(tag: u64) -> bool {
+    (tags::SCHEMA..=tags::INVERTED).contains(&tag) || tag == extension::TAG
+}
+
 /// Totals over the file: payload bytes without record headers and index records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Stats {

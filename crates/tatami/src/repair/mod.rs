@@ -120,10 +120,21 @@ pub(crate) fn for_each_batch(
     file: &File,
     g: usize,
     live: Option<BooleanBuffer>,
+    take: impl FnMut(&arrow_array::RecordBatch) -> Result<()>,
+) -> Result<()> {
+    let all = (0..file.footer().schema.fields.len()).collect();
+    for_each_batch_of(file, g, all, live, take)
+}
+
+/// As [`for_each_batch`], for these columns.
+pub(crate) fn for_each_batch_of(
+    file: &File,
+    g: usize,
+    projection: Vec<usize>,
+    live: Option<BooleanBuffer>,
     mut take: impl FnMut(&arrow_array::RecordBatch) -> Result<()>,
 ) -> Result<()> {
     let rows = file.footer().groups.get(g).map_or(0, |group| group.rows);
-    let projection = (0..file.footer().schema.fields.len()).collect();
     let wanted = Wanted { projection, filter: Vec::new(), predicate: None, batch_rows: None };
     let mut task = GroupTask::new(file.clone(), g, 0..rows, wanted, live);
     let mut fetched = Vec::new();

@@ -47,6 +47,12 @@ impl BlobSpool {
         Self { bytes: Vec::new(), lengths: Vec::new(), target, state: State::Undecided }
     }
 
+    /// For a column whose runs so far refer to this dictionary, or to none.
+    pub(crate) fn resumed(target: u64, dictionary: Option<RawDictionary>) -> Self {
+        let state = dictionary.map_or(State::Plain, State::Dictionary);
+        Self { bytes: Vec::new(), lengths: Vec::new(), target, state }
+    }
+
     /// Adds the next value.
     pub(crate) fn push(&mut self, value: &[u8]) {
         self.bytes.extend_from_slice(value);

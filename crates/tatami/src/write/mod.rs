@@ -1,5 +1,6 @@
 //! Writing: batches in, one file out, with memory for one row group and a bounded amount of blobs.
 
+pub(crate) mod append;
 pub(crate) mod blobs;
 pub(crate) mod cascade;
 pub(crate) mod dictionary;
@@ -10,4 +11,5 @@ pub(crate) mod page;
 pub(crate) mod schema;
 pub(crate) mod start;
 pub(crate) mod strings;
+pub(crate) mod typed;
 pub(crate) mod writer;

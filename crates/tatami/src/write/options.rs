@@ -49,6 +49,8 @@ pub struct WriterOptions {
     pub created_ms: u64,
     /// Stored in the header.
     pub creator_id: u32,
+    /// The minor version: 0 has neither zone maps nor indexes. `None` is the newest, of a rewrite that of the source.
+    pub minor: Option<u16>,
 }
 
 impl Default for WriterOptions {
@@ -70,11 +72,12 @@ impl Default for WriterOptions {
             uuid: [0; 16],
             created_ms: 0,
             creator_id: 0,
+            minor: None,
         }
     }
 }
 
-const SETTINGS: [&str; 15] = [
+const SETTINGS: [&str; 16] = [
     "blob",
     "blob_buffer_bytes",
     "blob_run_bytes",
@@ -90,6 +93,7 @@ const SETTINGS: [&str; 15] = [
     "row_group_rows",
     "sort_key",
     "uuid",
+    "version",
 ];
 
 impl WriterOptions {
@@ -141,7 +145,16 @@ impl WriterOptions {
             uuid: settings.get("uuid").map_or(Ok([0; 16]), uuid)?,
             created_ms: settings.parse("created_ms", "milliseconds since the epoch")?.unwrap_or(0),
             creator_id: settings.parse("creator_id", "a whole number")?.unwrap_or(0),
+            minor: settings.get("version").map(minor).transpose()?,
         })
+    }
+}
+
+fn minor(version: &str) -> Result<u16> {
+    match version {
+        "1.0" => Ok(0),
+        "1.1" => Ok(1),
+        other => Err(Error::unknown_name("version", other, ["1.0", "1.1"])),
     }
 }
 

@@ -23,6 +23,13 @@ impl OrderCheck {
         Self { column, logical, last: None, rows: 0 }
     }
 
+    /// Goes on after the keys of rows that are there already.
+    pub(crate) fn resume(&mut self, keys: &dyn Array) {
+        if let Some(last) = keys.len().checked_sub(1) {
+            self.last = Some(bytes_at(keys, self.logical, last));
+        }
+    }
+
     /// Checks the keys of the next rows.
     pub(crate) fn check(&mut self, keys: &dyn Array) -> Result<()> {
         if keys.is_empty() {

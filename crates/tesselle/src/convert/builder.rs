@@ -29,6 +29,7 @@ pub fn convert(input: impl Into<String>, output: impl Into<String>) -> Convert {
         opener: Opener::new(),
         scan: Scan::all(),
         casts: Vec::new(),
+        upgrade: false,
         auto_cast: false,
         more: Vec::new(),
         target: Target::new(output),
@@ -44,6 +45,7 @@ pub struct Convert {
     opener: Opener,
     scan: Scan,
     casts: Vec<(String, DataType)>,
+    upgrade: bool,
     auto_cast: bool,
     more: Vec<String>,
     target: Target,
@@ -119,6 +121,12 @@ impl Convert {
         self
     }
 
+    /// Gives a container that is converted into its own format the newest version of it `[default: its version]`.
+    pub fn upgrade(mut self, upgrade: bool) -> Self {
+        self.upgrade = upgrade;
+        self
+    }
+
     /// Converts. The target appears as a whole or not at all; the source is not touched.
     pub fn run(self) -> Result<WriteReport> {
         let driver = self.run.driver()?;
@@ -131,6 +139,7 @@ impl Convert {
             auto_cast: self.auto_cast,
             attributes,
             write: options,
+            upgrade: self.upgrade,
         };
         if self.more.is_empty() {
             return super::run(&self.input, &uri, &conversion, &driver);

@@ -1,12 +1,13 @@
 //! A comparison that is put together.
 
-use tesselle_core::Result;
+use tesselle_core::{Error, Result};
 
-use super::{DiffOptions, Difference, compare};
-use crate::open::{DatasetTable, Opener};
+use super::{DiffOptions, Difference, Tolerance, compare, containers};
+use crate::open::{Dataset, DatasetTable, Opener};
 use crate::run::{RunOn, run_methods};
 
-/// Starts to put together a comparison of the tables at two uris, of any formats.
+/// Starts to put together a comparison of what two uris name: a table each, of any formats, or all tables of two
+/// containers by their names.
 ///
 /// ```no_run
 /// let difference = tesselle::diff("a.parquet", "b.tsfile").key(["id"]).run()?;
@@ -80,22 +81,46 @@ impl Diff {
         self
     }
 
+    /// Lets floats differ by this much `[default: not at all]`.
+    pub fn tolerance(mut self, tolerance: Tolerance) -> Self {
+        self.options.tolerance = Some(tolerance);
+        self
+    }
+
     /// Compares.
     pub fn run(self) -> Result<Difference> {
         let driver = self.run.driver()?;
         let mut options = self.options;
         options.memory = self.memory.unwrap_or_else(|| driver.budget().total());
         let opener = self.opener.on(&driver);
-        let (left, right) = (self.left.open(&opener)?, self.right.open(&opener)?);
-        compare(&left, &right, &options, &driver)
+        match (self.left.open(&opener)?, self.right.open(&opener)?) {
+            (Opened::Table(left), Opened::Table(right)) => compare(&left, &right, &options, &driver),
+            (Opened::Container(left, _), Opened::Container(right, _)) => {
+                containers::diff(&left, &right, &options, &driver)
+            }
+            // One table against several: one of them has to be named.
+            (Opened::Container(_, error), _) | (_, Opened::Container(_, error)) => Err(error),
+        }
     }
 }
 
+/// What a side turned out to be.
+enum Opened {
+    Table(DatasetTable),
+    /// Several tables, and why none of them is the one.
+    Container(Dataset, Error),
+}
+
 impl Side {
-    fn open(self, opener: &Opener) -> Result<DatasetTable> {
-        match self {
-            Self::Uri(uri) => opener.open_table(&uri),
-            Self::Table(table) => Ok(table),
+    fn open(self, opener: &Opener) -> Result<Opened> {
+        let dataset = match self {
+            Self::Uri(uri) => opener.open(&uri)?,
+            Self::Table(table) => return Ok(Opened::Table(table)),
+        };
+        match dataset.default_table() {
+            Ok(table) => Ok(Opened::Table(table)),
+            Err(error) if dataset.chosen_table().is_none() => Ok(Opened::Container(dataset, error)),
+            Err(error) => Err(error),
         }
     }
 }

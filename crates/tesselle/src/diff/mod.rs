@@ -1,8 +1,10 @@
-//! Comparison of two tables of any formats: columns, row counts, values.
+//! Comparison of two tables or containers of any formats: columns, row counts, values.
 
 mod builder;
+mod containers;
 mod rows;
 mod sort;
+mod tolerance;
 
 use arrow_schema::Schema;
 pub use builder::{Diff, diff};
@@ -10,6 +12,7 @@ use rows::{Batches, Comparison};
 use serde_json::{Value, json};
 use tesselle_core::fit::plain_type;
 use tesselle_core::{Driver, Error, Result, Scan, TableFacts};
+pub use tolerance::Tolerance;
 
 use crate::open::DatasetTable;
 
@@ -25,19 +28,23 @@ struct DiffOptions {
     shown: usize,
     /// Maximum memory for matching by key; the rest is spilled to temporary files.
     memory: u64,
+    /// How far floats may be apart and still be equal; `None` is not at all.
+    tolerance: Option<Tolerance>,
 }
 
 impl Default for DiffOptions {
     fn default() -> Self {
-        Self { key: None, columns: None, shown: 20, memory: 4 << 30 }
+        Self { key: None, columns: None, shown: 20, memory: 4 << 30, tolerance: None }
     }
 }
 
 /// The differences.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Difference {
-    /// Differences of the columns, a line each.
+    /// How many tables were compared.
+    pub tables: u64,
+    /// Differences of the tables and columns, a line each.
     pub schema: Vec<String>,
     /// Rows of either side.
     pub rows: (u64, u64),
@@ -58,7 +65,7 @@ impl Difference {
     /// The object of `diff --json`.
     pub fn to_json(&self) -> Value {
         json!({
-            "equal": self.is_equal(), "schema": self.schema, "rows": [self.rows.0, self.rows.1],
+            "equal": self.is_equal(), "tables": self.tables, "schema": self.schema, "rows": [self.rows.0, self.rows.1],
             "differing_values": self.values, "only_left": self.unmatched.0, "only_right": self.unmatched.1,
             "first": self.first,
         })
@@ -99,7 +106,7 @@ fn compare(
         }
         None => identity(&left.facts()?, &right.facts()?, &left_schema, &shared),
     };
-    let comparison = Comparison::new(&left_schema, &right_schema, &shared, options.shown, options.memory)?;
+    let comparison = Comparison::new(&left_schema, &right_schema, &shared, options)?;
     let scan = Scan::all().columns(shared.iter().cloned());
     let batches = |table: &DatasetTable| -> Result<Batches> {
         Ok(Box::new(table.scan().with(scan.clone()).on(driver).rows()?.into_batches()))
@@ -113,7 +120,7 @@ fn compare(
             comparison.by_key(left, right, &key)?
         }
     };
-    Ok(Difference { schema, ..found })
+    Ok(Difference { tables: 1, schema, ..found })
 }
 
 /// The columns by which rows are matched; `None` matches by position, if both sides are ordered.

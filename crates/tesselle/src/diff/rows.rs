@@ -12,7 +12,8 @@ use serde_json::json;
 use tesselle_core::{Error, Result};
 
 use super::sort::{KeyOrder, sorted};
-use super::{Difference, plain_type};
+use super::tolerance::Tolerance;
+use super::{DiffOptions, Difference, plain_type};
 
 /// A stream of batches.
 pub(super) type Batches = Box<dyn Iterator<Item = Result<RecordBatch>>>;
@@ -23,6 +24,7 @@ pub(super) struct Comparison {
     schema: SchemaRef,
     shown: usize,
     memory: u64,
+    tolerance: Option<Tolerance>,
 }
 
 impl Comparison {
@@ -31,19 +33,15 @@ impl Comparison {
         left: &Schema,
         right: &Schema,
         names: &[String],
-        shown: usize,
-        memory: u64,
+        options: &DiffOptions,
     ) -> Result<Self> {
         let fields = names.iter().map(|name| {
             let (a, b) = (left.field_with_name(name)?, right.field_with_name(name)?);
             Ok(Field::new(name, common_type(name, a.data_type(), b.data_type())?, true))
         });
         let schema = Arc::new(Schema::new(fields.collect::<Result<Vec<Field>>>()?));
-        Ok(Self { schema, shown, memory })
-    }
-
-    fn nothing() -> Difference {
-        Difference { schema: Vec::new(), rows: (0, 0), values: 0, unmatched: (0, 0), first: Vec::new() }
+        let DiffOptions { shown, memory, tolerance, .. } = options;
+        Ok(Self { schema, shown: *shown, memory: *memory, tolerance: *tolerance })
     }
 
     /// Batches with the compared columns and types.
@@ -71,7 +69,7 @@ impl Comparison {
     /// Compares row n of one side with row n of the other, streaming.
     pub(super) fn by_position(&self, left: Batches, right: Batches) -> Result<Difference> {
         let (mut left, mut right) = (self.plain(left), self.plain(right));
-        let mut found = Self::nothing();
+        let mut found = Difference::default();
         let (mut a, mut b): (Option<RecordBatch>, Option<RecordBatch>) = (None, None);
         let mut position = 0;
         loop {
@@ -113,7 +111,7 @@ impl Comparison {
             if in_order { Ok(batches) } else { Ok(Box::new(sorted(batches, &order, memory)?)) }
         };
         let (mut left, mut right) = (side(left, left_in_order)?, side(right, right_in_order)?);
-        let mut found = Self::nothing();
+        let mut found = Difference::default();
         let (mut a, mut b): (Option<RecordBatch>, Option<RecordBatch>) = (None, None);
         loop {
             refill(&mut a, &mut left)?;
@@ -167,7 +165,10 @@ impl Comparison {
                 continue;
             }
             let compare = comparator(a, b)?;
-            for row in (0..left.num_rows()).filter(|row| compare(*row, *row).is_ne()) {
+            let near = self.tolerance.and_then(|tolerance| tolerance.compare(a, b));
+            let differs =
+                |row: &usize| compare(*row, *row).is_ne() && !near.as_ref().is_some_and(|near| near(*row));
+            for row in (0..left.num_rows()).filter(differs) {
                 found.values += 1;
                 if found.first.len() < self.shown {
                     let mut value = place(row);

@@ -11,7 +11,7 @@ use tesselle_core::{
 
 use super::column::{stored_type, to_stored};
 use super::{KEY, Logical};
-use crate::convert::cast_column;
+use crate::cast::cast_column;
 
 /// Starts a write. Columns of a type that the format does not have are stored in one that keeps every value, and come
 /// back as they were; with `auto_cast` others get the type that the format suggests.

@@ -83,7 +83,8 @@ fn mixed(one: &str, other: &str) -> Error {
 
 /// The error for a missing file, with a suggestion of a similar name.
 fn missing(path: &str) -> Error {
-    let error = Error::io(format!("cannot read '{path}'"), std::io::ErrorKind::NotFound.into());
+    let cause = std::io::Error::new(std::io::ErrorKind::NotFound, "no such file or directory");
+    let error = Error::io(format!("cannot read '{path}'"), cause);
     let folder = Location::local(path).ok().and_then(|l| l.parent());
     let folder = folder.map_or_else(|| Location::local("."), Ok);
     let Ok(entries) = folder.and_then(|folder| folder.list()) else { return error };

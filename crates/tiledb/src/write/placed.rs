@@ -55,8 +55,7 @@ impl ArrayWriter {
             return Err(Error::invalid("there are no rows to write"));
         };
         let batch = self.fit(&arrow_select::concat::concat_batches(&first.schema(), batches)?)?;
-        let placed = self.schema.dimensions.iter().all(|dim| batch.column_by_name(&dim.name).is_some());
-        if !placed {
+        if !self.places(&batch.schema()) {
             return self.write_dense(region.unwrap_or(&whole), &batch, CellOrder::RowMajor, timestamp);
         }
         let grid = self.schema.grid()?;
@@ -78,6 +77,14 @@ impl ArrayWriter {
             batch = arrow_select::take::take_record_batch(&batch, &UInt32Array::from(order))?;
         }
         self.write_dense(&grid.ranges_of(&region), &batch, CellOrder::RowMajor, timestamp)
+    }
+
+    /// The smallest box that holds the rows of a batch with a column for every dimension.
+    pub(crate) fn box_of(&self, batch: &RecordBatch) -> Result<CellBox> {
+        let (batch, grid) = (self.fit(batch)?, self.schema.grid()?);
+        let axes: Vec<Vec<u64>> =
+            (0..grid.axes.len()).map(|axis| self.positions(&grid, axis, &batch)).collect::<Result<_>>()?;
+        hull(&axes).ok_or_else(|| Error::invalid("there are no rows to write"))
     }
 
     /// The same rows with numbers in the types of their fields, for sources without types (CSV). Numbers that do not
@@ -109,7 +116,7 @@ impl ArrayWriter {
     }
 
     /// The positions of rows on an axis.
-    fn positions(&self, grid: &Grid, axis: usize, batch: &RecordBatch) -> Result<Vec<u64>> {
+    pub(super) fn positions(&self, grid: &Grid, axis: usize, batch: &RecordBatch) -> Result<Vec<u64>> {
         let (Some(grid_axis), Some(dimension)) = (grid.axes.get(axis), self.schema.dimensions.get(axis))
         else {
             return Err(Error::internal("an axis is missing"));

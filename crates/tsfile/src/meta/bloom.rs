@@ -22,6 +22,11 @@ pub struct BloomFilter {
 }
 
 impl BloomFilter {
+    /// Bytes that are stored.
+    pub fn byte_len(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// A filter of the size the original chooses for `n` strings.
     pub fn with_capacity(n: usize, version: Version) -> Self {
         let ln2 = std::f64::consts::LN_2;

@@ -6,14 +6,14 @@
 //! series at the same time the later one is kept.
 
 mod rows;
-mod schema;
+pub(crate) mod schema;
 
 use std::sync::Arc;
 
 use tesselle_core::driver::{self, Order};
 use tesselle_core::{
-    Action, Depth, Driver, Error, Location, OpenOptions, Report, Result, Rewritten, Scan, Severity, Summary,
-    WriteOptions,
+    Action, Depth, Driver, Error, Location, OpenOptions, Report, Result, Rewritten, Scan, Settings, Severity,
+    Summary, WriteOptions,
 };
 
 use crate::meta::Version;
@@ -65,11 +65,18 @@ pub(crate) fn rewrite(
     if let [entry] = archive.files.as_slice()
         && !entry.file.recovered
         && entry.deletions.is_empty()
-        && write.settings == tesselle_core::Settings::default()
+        && is_unchanged(&write.settings, entry.file.version)
     {
         return copy(&archive, target, write.overwrite, driver).map(Some);
     }
     rows::rewrite(&archive, target, write, sink_options, driver).map(Some)
+}
+
+/// Whether settings leave a file of this version as it is.
+fn is_unchanged(settings: &Settings, version: Version) -> bool {
+    let mut same = Settings::default();
+    same.set("version", version.name());
+    *settings == Settings::default() || *settings == same
 }
 
 /// Copies a file after checking all its records.

@@ -17,7 +17,7 @@ const NAMED: usize = 8;
 
 /// What could not be preserved: the affected series by change.
 #[derive(Debug, Default)]
-pub(super) struct Changes(BTreeMap<String, Vec<String>>);
+pub(crate) struct Changes(BTreeMap<String, Vec<String>>);
 
 impl Changes {
     pub(super) fn add(&mut self, what: String, series: &str) {
@@ -25,7 +25,7 @@ impl Changes {
     }
 
     /// One line per kind of change.
-    pub(super) fn lines(self) -> Vec<String> {
+    pub(crate) fn lines(self) -> Vec<String> {
         let line = |(what, mut series): (String, Vec<String>)| {
             series.sort();
             series.dedup();
@@ -42,7 +42,7 @@ impl Changes {
 }
 
 /// The series of a device as stored: encoding and compressor of the first chunk, otherwise as declared.
-pub(super) fn of_device(
+pub(crate) fn of_device(
     archive: &Archive,
     data: &DeviceData,
     sink_options: &SinkOptions,

@@ -115,7 +115,8 @@ impl Table for LongTable {
     }
 
     fn facts(&self) -> Result<TableFacts> {
-        Ok(facts(&self.archive, LONG))
+        let key = [DEVICE, MEASUREMENT, TIME].map(str::to_owned).to_vec();
+        Ok(TableFacts { unordered: true, key, ..facts(&self.archive, LONG) })
     }
 
     fn pushdown(&self, predicate: &Predicate) -> Pushdown {

@@ -49,7 +49,7 @@ pub fn compact(
 }
 
 /// The resource file of a file, in the form of its version.
-fn resource_of(file: &Location, options: &OpenOptions) -> Result<Vec<u8>> {
+pub(crate) fn resource_of(file: &Location, options: &OpenOptions) -> Result<Vec<u8>> {
     let archive = Archive::open(file, options)?;
     let mut times: BTreeMap<DeviceId, (i64, i64)> = BTreeMap::new();
     let mut version = Version::V4;

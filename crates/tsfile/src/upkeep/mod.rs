@@ -3,5 +3,6 @@
 mod compact;
 mod delete;
 
+pub(crate) use compact::resource_of;
 pub use compact::{Compacted, compact};
 pub use delete::{Deleted, Points, Series, delete};

@@ -37,6 +37,7 @@
 //!
 //! [`Encoding::default_for`]: crate::meta::Encoding::default_for
 
+mod append;
 pub(crate) mod buffer;
 mod chunk;
 mod encode;
@@ -46,6 +47,7 @@ mod labels;
 mod options;
 pub(crate) mod output;
 mod page;
+mod resume;
 pub(crate) mod schema;
 pub(crate) mod settings;
 mod sink;
@@ -53,11 +55,14 @@ pub(crate) mod statistics;
 pub(crate) mod tail;
 #[cfg(test)]
 mod tests;
+mod typed;
 pub(crate) mod values;
 mod writer;
 
+pub(crate) use append::append;
 pub use buffer::Column;
 pub use options::{Order, WriterOptions};
 pub(crate) use sink::start;
+pub use typed::WriteOptions;
 pub use values::{Strings, Values};
 pub use writer::Writer;

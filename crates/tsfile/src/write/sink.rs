@@ -41,7 +41,7 @@ pub(crate) fn start(request: WriteRequest, driver: &Driver) -> Result<Created> {
     let mut writer =
         Writer::create(target.location(NAME)?, options.overwrite, sink_options.writer.clone(), driver)?;
     let fields = roles.declare(&schema, &sink_options, &mut writer)?;
-    let sink = TsFileSink { writer, roles, sink_options, fields, schema, rows: 0, empty: 0 };
+    let sink = TsFileSink::new(writer, roles, sink_options, fields, schema);
     Ok(Created { sink: Box::new(sink), fitted: Fitted::losing(&facts).with_types(types) })
 }
 
@@ -72,19 +72,19 @@ fn fill(options: &mut WriteOptions, schema: &Schema, facts: &TableFacts, memory:
 
 /// The roles of the columns of a batch.
 #[derive(Debug)]
-struct Roles {
-    time: Time,
-    shape: Shape,
+pub(super) struct Roles {
+    pub(super) time: Time,
+    pub(super) shape: Shape,
 }
 
 #[derive(Debug)]
-enum Time {
+pub(super) enum Time {
     Column(usize),
     RowNumbers,
 }
 
 #[derive(Debug)]
-enum Shape {
+pub(super) enum Shape {
     /// All rows belong to one device.
     Single(String),
     /// A column names the device.
@@ -97,13 +97,13 @@ enum Shape {
 
 /// A value column.
 #[derive(Debug)]
-struct FieldColumn {
+pub(super) struct FieldColumn {
     index: usize,
     name: String,
     data_type: DataType,
 }
 
-fn position(schema: &Schema, name: &str) -> Result<usize> {
+pub(super) fn position(schema: &Schema, name: &str) -> Result<usize> {
     let exact = schema.fields().iter().position(|f| f.name() == name);
     exact
         .ok_or_else(|| Error::unknown_name("column", name, schema.fields().iter().map(|f| f.name().as_str())))
@@ -132,7 +132,15 @@ impl Roles {
         Ok(Self { time, shape })
     }
 
-    fn time(schema: &Schema, sink_options: &SinkOptions) -> Result<Time> {
+    /// The column with the times, where they are not row numbers.
+    pub(super) fn time_index(schema: &Schema, sink_options: &SinkOptions) -> Result<Option<usize>> {
+        Ok(match Self::time(schema, sink_options)? {
+            Time::Column(at) => Some(at),
+            Time::RowNumbers => None,
+        })
+    }
+
+    pub(super) fn time(schema: &Schema, sink_options: &SinkOptions) -> Result<Time> {
         if let Some(name) = &sink_options.time {
             if name == ROW_NUMBERS {
                 return Ok(Time::RowNumbers);
@@ -191,6 +199,23 @@ impl Roles {
         Ok(fields)
     }
 
+    /// Declares what rows that are added to a file go to; its tables are known.
+    pub(super) fn resume(
+        &self,
+        schema: &Schema,
+        sink_options: &SinkOptions,
+        writer: &mut Writer,
+    ) -> Result<Vec<FieldColumn>> {
+        if !matches!(self.shape, Shape::Table(..)) {
+            return self.declare(schema, sink_options, writer);
+        }
+        let mut fields = self.fields(schema, sink_options)?;
+        for field in &mut fields {
+            field.name = field.name.to_lowercase();
+        }
+        Ok(fields)
+    }
+
     /// Declares what is known before the first row.
     fn declare(
         &self,
@@ -245,7 +270,7 @@ fn declare_device(
 }
 
 /// The sink of the format.
-struct TsFileSink {
+pub(super) struct TsFileSink {
     writer: Writer,
     roles: Roles,
     sink_options: SinkOptions,
@@ -326,6 +351,16 @@ impl Sink for TsFileSink {
 }
 
 impl TsFileSink {
+    pub(super) fn new(
+        writer: Writer,
+        roles: Roles,
+        sink_options: SinkOptions,
+        fields: Vec<FieldColumn>,
+        schema: SchemaRef,
+    ) -> Self {
+        Self { writer, roles, sink_options, fields, schema, rows: 0, empty: 0 }
+    }
+
     /// Columns that no device has, because all their values are null.
     fn series_without_points(&self) -> Vec<String> {
         if self.rows == 0 || matches!(self.roles.shape, Shape::Table(..) | Shape::Long { .. }) {

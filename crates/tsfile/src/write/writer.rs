@@ -8,11 +8,13 @@ use tesselle_core::{Context as _, Driver, Error, Location, Result, Summary};
 use super::buffer::{Column, DeviceBuffer, Encoder, Input};
 use super::options::WriterOptions;
 use super::output::Output;
+use super::resume::{KnownDevice, Resumed};
 use super::tail::{ChunkRecord, DeviceRecord, GroupRecord, Tail};
 use super::values::Values;
 use crate::meta::chunk_group::{ChunkGroupFooter, write_group_header};
+use crate::meta::file_metadata::is_about_encryption;
 use crate::meta::schema::{Category, MeasurementSchema, TableSchema};
-use crate::meta::{Compression, DataType, DeviceId, Encoding, Value, Version};
+use crate::meta::{Compression, DataType, DeviceId, Encoding, PutPrimitives as _, Value, Version, marker};
 use crate::write::chunk::EncodedChunk;
 
 /// Writes one file. Memory use follows `group_bytes`; only the metadata of each chunk is kept until the end.
@@ -37,6 +39,12 @@ pub struct Writer {
     rounded: BTreeMap<String, u64>,
     /// Number of chunks without the requested encoding, by that encoding and the actual one.
     refused: BTreeMap<(&'static str, &'static str), u64>,
+    /// The file that is added to.
+    resumed: Option<Resumed>,
+    /// The version of new chunk groups (0.8 and 000001).
+    group_version: i64,
+    /// Position and version of the version records (000002).
+    versions: Vec<(u64, i64)>,
 }
 
 impl Writer {
@@ -47,14 +55,38 @@ impl Writer {
         options: WriterOptions,
         driver: &Driver,
     ) -> Result<Self> {
+        let mut writer = Self::start(location, overwrite, options, driver)?;
+        writer.out.buffer().extend_from_slice(writer.options.version.head());
+        Ok(writer)
+    }
+
+    /// Starts a new state of a file: what it has is copied, and what is written comes behind that.
+    pub(crate) fn resume(resumed: Resumed, mut options: WriterOptions, driver: &Driver) -> Result<Self> {
+        let metadata = resumed.metadata()?;
+        let own = metadata.properties.iter().filter(|(key, _)| !is_about_encryption(key));
+        options.properties = own.cloned().collect();
+        options.created_by.clone_from(&metadata.created_by);
+        let mut writer = Self::start(resumed.location(), true, options, driver)?;
+        resumed.copy(&mut writer.out, driver)?;
+        writer.records = resumed.records()?;
+        let groups = writer.records.values().flat_map(|device| &device.groups);
+        writer.group_version =
+            groups.map(|group| group.version).max().map_or(0, |version| version.saturating_add(1));
+        let measurements = metadata.measurements.iter();
+        writer.measurements = measurements.map(|schema| (schema.name.clone(), schema.clone())).collect();
+        writer.tables.clone_from(&metadata.tables);
+        writer.versions.clone_from(&metadata.versions);
+        writer.resumed = Some(resumed);
+        Ok(writer)
+    }
+
+    fn start(location: &Location, overwrite: bool, options: WriterOptions, driver: &Driver) -> Result<Self> {
         options.check()?;
-        let mut out = Output::new(location.create(overwrite)?);
-        out.buffer().extend_from_slice(options.version.head());
         Ok(Self {
             path: location.path().to_string(),
             options,
             driver: driver.clone(),
-            out,
+            out: Output::new(location.create(overwrite)?),
             devices: BTreeMap::new(),
             records: BTreeMap::new(),
             measurements: BTreeMap::new(),
@@ -64,6 +96,9 @@ impl Writer {
             replaced: 0,
             rounded: BTreeMap::new(),
             refused: BTreeMap::new(),
+            resumed: None,
+            group_version: 0,
+            versions: Vec::new(),
         })
     }
 
@@ -144,9 +179,20 @@ impl Writer {
     /// Declares an ordinary series, and its device if that is new. Repeating the same declaration has no
     /// effect.
     pub fn ensure_series(&mut self, device: &DeviceId, series: MeasurementSchema) -> Result<()> {
-        let known = self.devices.get(device).and_then(|buffer| buffer.schema(&series.name));
+        if !self.devices.contains_key(device) {
+            self.take_up(device, &[])?;
+        }
+        let buffer = self.devices.get(device);
+        if buffer.is_some_and(DeviceBuffer::is_aligned) {
+            let text =
+                format!("device '{}' is aligned and takes whole rows, not single points", device.path());
+            return Err(Error::invalid(text).hint("append to the table of the device"));
+        }
+        let known = buffer.and_then(|buffer| buffer.schema(&series.name));
         match known {
             Some(known) if *known == series => Ok(()),
+            // A series of the file that is added to keeps its encoding and compressor.
+            Some(known) if self.resumed.is_some() && known.data_type == series.data_type => Ok(()),
             Some(known) => {
                 let (was, is) = (known.data_type.name(), series.data_type.name());
                 let message = format!("measurement '{}' is {was} and {is} in one device", series.name);
@@ -169,11 +215,47 @@ impl Writer {
         if path.is_empty() {
             return Err(Error::invalid("a device needs a name"));
         }
+        if self.take_up(&device, &series)? {
+            return Ok(());
+        }
         self.check_series(&series, &path)?;
         let compression =
             series.first().map_or(Compression::default_for(self.options.version), |s| s.compression);
         self.devices.insert(device, DeviceBuffer::new(aligned, series, compression));
         Ok(())
+    }
+
+    /// Declares a device as the file that is added to has it, with those of `series` that are new; whether it has it.
+    fn take_up(&mut self, device: &DeviceId, series: &[MeasurementSchema]) -> Result<bool> {
+        let Some(resumed) = &mut self.resumed else { return Ok(false) };
+        let Some(KnownDevice { aligned, series: mut all, last }) = resumed.device(device)? else {
+            return Ok(false);
+        };
+        for known in &mut all {
+            // In these versions a name means the same in all devices.
+            if let Some(declared) = self.measurements.get(&known.name) {
+                known.clone_from(declared);
+            }
+        }
+        let path = device.path();
+        for new in series {
+            match all.iter().find(|known| known.name == new.name) {
+                Some(known) if known.data_type != new.data_type => {
+                    let (was, is) = (known.data_type.name(), new.data_type.name());
+                    let text = format!("measurement '{}' is {was} in the file, {is} in the rows", new.name);
+                    return Err(Error::invalid(text).piece(format!("device '{path}'")));
+                }
+                None if !aligned => all.push(new.clone()),
+                _ => {}
+            }
+        }
+        self.check_series(&all, &path)?;
+        let compression =
+            all.first().map_or(Compression::default_for(self.options.version), |s| s.compression);
+        let mut buffer = DeviceBuffer::new(aligned, all, compression);
+        buffer.resume_after(&last);
+        self.devices.insert(device.clone(), buffer);
+        Ok(true)
     }
 
     /// Checks the series of one device, and records their names if a name has the same schema in all devices.
@@ -244,6 +326,11 @@ impl Writer {
             .devices
             .get_mut(device)
             .ok_or_else(|| Error::not_found(format!("device '{}' is not declared", device.path())))?;
+        let kept = match self.resumed {
+            Some(_) => fitting(buffer, columns).in_piece(|| format!("device '{}'", device.path()))?,
+            None => None,
+        };
+        let columns = kept.as_deref().unwrap_or(columns);
         let bytes = buffer
             .write(times, columns, self.options.order, &encoder)
             .map_err(|e| e.piece(format!("device '{}'", device.path())).file(&self.path))?;
@@ -334,7 +421,8 @@ impl Writer {
             footer.write(self.out.buffer(), version)?;
         }
         self.summary.pieces += records.len() as u64;
-        let group = GroupRecord { start, end: self.out.position(), version: 0, chunks: records };
+        let end = self.out.position();
+        let group = GroupRecord { start, end, version: self.group_version, chunks: records };
         self.records.entry(device.clone()).or_default().groups.push(group);
         Ok(())
     }
@@ -343,18 +431,30 @@ impl Writer {
     pub fn finish(mut self) -> Result<Summary> {
         self.flush()?;
         let path = self.path;
+        if let Some(last) = self.versions.iter().map(|(_, version)| *version).max() {
+            // Readers look for the first version record behind a chunk.
+            let next = last.saturating_add(1);
+            self.versions.push((self.out.position(), next));
+            self.out.buffer().push(marker::VERSION);
+            self.out.buffer().put_i64(next);
+        }
         let tail = Tail {
             version: self.options.version,
             devices: &self.records,
             measurements: self.measurements.into_values().collect(),
             tables: self.tables,
-            versions: Vec::new(),
+            versions: self.versions,
             properties: self.options.properties,
             created_by: self.options.created_by,
             degree: self.options.degree,
         };
         tail.write(&mut self.out).in_file(&path)?;
+        let resource = self.resumed.as_ref().map(Resumed::retire_resource).transpose()?.flatten();
         self.summary.bytes = self.out.commit().in_file(&path)?;
+        if let (Some(resumed), Some(resource)) = (&self.resumed, resource) {
+            resumed.renew_resource(&resource)?;
+        }
+        self.summary.lost.extend(self.resumed.map(Resumed::lost).unwrap_or_default());
         if self.replaced > 0 {
             self.summary.lost.push(format!(
                 "{} points (of aligned devices, rows) replaced by later ones at the same time",
@@ -369,6 +469,25 @@ impl Writer {
         });
         self.summary.lost.extend(refused);
         Ok(self.summary)
+    }
+}
+
+/// The columns that a device of a file has; `None` where it has all. Others must be without a value: the series of an
+/// aligned device are fixed once it has rows.
+fn fitting<'a>(buffer: &DeviceBuffer, columns: &[Input<'a>]) -> Result<Option<Vec<Input<'a>>>> {
+    if !buffer.is_aligned() || columns.iter().all(|column| buffer.schema(column.name).is_some()) {
+        return Ok(None);
+    }
+    let (kept, others): (Vec<Input<'a>>, Vec<Input<'a>>) =
+        columns.iter().copied().partition(|column| buffer.schema(column.name).is_some());
+    let is_empty = |column: &Input<'_>| column.present.is_some_and(|present| !present.contains(&true));
+    match others.iter().find(|column| !is_empty(column)) {
+        Some(column) => Err(Error::invalid(format!(
+            "column '{}' has no values in this device so far, and the series of an aligned device are fixed",
+            column.name
+        ))
+        .hint("convert the file and the rows into a new one")),
+        None => Ok(Some(kept)),
     }
 }
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod given;
 mod rows;
+mod terms;
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
@@ -13,12 +14,13 @@ use crate::args::{ResourceArgs, parse_condition};
 use crate::format::{self, Align, TextTable};
 use crate::{Outcome, out};
 
-/// tatami tools: single rows, collections of files, persisted deletes in search segments
+/// tatami tools: single rows, terms, collections of files, persisted deletes in search segments
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   tess tatami lookup crawl.tatami https://example.org/
   tess tatami take crawl.tatami 17,4 --columns url,title
+  tess tatami terms pages.tatami --prefix riv
   tess tatami collection add crawl a.tatami b.tatami
   tess tatami collection list crawl
   tess tatami collection merge crawl all.tatami
@@ -39,6 +41,7 @@ pub(crate) struct TatamiVerb {
 enum Tool {
     Lookup(rows::Lookup),
     Take(rows::Take),
+    Terms(terms::Terms),
     /// Manage a folder of files as one collection
     #[command(subcommand, after_help = "Example:\n  tess tatami collection list crawl")]
     Collection(CollectionTool),
@@ -122,6 +125,7 @@ impl TatamiVerb {
         match &self.tool {
             Tool::Lookup(lookup) => lookup.run(self.json),
             Tool::Take(take) => take.run(self.json),
+            Tool::Terms(terms) => terms.run(self.json),
             Tool::Collection(tool) => self.collection(tool),
             Tool::Delete { segment, id, condition } => {
                 let deletion = match condition {

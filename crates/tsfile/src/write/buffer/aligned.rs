@@ -93,6 +93,11 @@ impl AlignedBuffer {
         Self { timeline: Timeline::new(), pages: Pages::default(), compression, columns, used: false }
     }
 
+    /// Goes on after the last row of a file.
+    pub(super) fn resume_after(&mut self, last: i64) {
+        self.timeline.resume_after(last);
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         !self.used
     }

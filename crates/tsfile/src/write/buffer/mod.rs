@@ -4,6 +4,7 @@ mod aligned;
 mod ordinary;
 mod timeline;
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use aligned::AlignedBuffer;
@@ -14,6 +15,7 @@ use super::chunk::{EncodedChunk, Pages, Setting};
 use super::encode::LOSSY;
 use super::options::Order;
 use super::page::PageJob;
+use super::resume::ROWS;
 use super::values::{Slice, Values};
 use crate::meta::schema::MeasurementSchema;
 use crate::meta::{ChunkHeader, Compression, DataType, Encoding};
@@ -92,6 +94,29 @@ impl DeviceBuffer {
             return Self::Aligned(Box::new(AlignedBuffer::new(schemas, compression)));
         }
         Self::Ordinary(schemas.into_iter().map(SeriesBuffer::new).collect())
+    }
+
+    /// Goes on after the last times of a file, by series; those of an aligned device are under the empty name.
+    pub(crate) fn resume_after(&mut self, last: &HashMap<String, i64>) {
+        match self {
+            Self::Ordinary(list) => {
+                for series in list {
+                    if let Some(time) = last.get(&series.schema.name) {
+                        series.resume_after(*time);
+                    }
+                }
+            }
+            Self::Aligned(buffer) => {
+                if let Some(time) = last.get(ROWS) {
+                    buffer.resume_after(*time);
+                }
+            }
+        }
+    }
+
+    /// Whether its series share their times.
+    pub(crate) fn is_aligned(&self) -> bool {
+        matches!(self, Self::Aligned(_))
     }
 
     /// The schema of a series.

@@ -40,6 +40,11 @@ impl SeriesBuffer {
         Self { schema, timeline: Timeline::new(), values, pages: Pages::default(), used: false }
     }
 
+    /// Goes on after the last point of a file.
+    pub(super) fn resume_after(&mut self, last: i64) {
+        self.timeline.resume_after(last);
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         !self.used
     }

@@ -14,6 +14,8 @@ pub(crate) struct Timeline {
     last: Option<i64>,
     /// The max flushed time.
     flushed: Option<i64>,
+    /// The greatest time of the file that is added to.
+    resumed: Option<i64>,
     sorted: bool,
 }
 
@@ -32,7 +34,12 @@ pub(crate) fn ascends(times: &[i64]) -> bool {
 
 impl Timeline {
     pub(crate) fn new() -> Self {
-        Self { times: Vec::new(), last: None, flushed: None, sorted: true }
+        Self { times: Vec::new(), last: None, flushed: None, resumed: None, sorted: true }
+    }
+
+    /// Goes on after the last time of a file.
+    pub(crate) fn resume_after(&mut self, last: i64) {
+        (self.last, self.flushed, self.resumed) = (Some(last), Some(last), Some(last));
     }
 
     /// Whether these times, which ascend, come after all earlier ones.
@@ -44,6 +51,12 @@ impl Timeline {
     pub(crate) fn check(&self, times: impl Iterator<Item = i64>, order: Order) -> Result<()> {
         let mut last = self.last;
         for time in times {
+            if let Some(resumed) = self.resumed.filter(|resumed| time <= *resumed) {
+                return Err(Error::invalid(format!(
+                    "time {time} is not after {resumed}, the last time of the series in the file"
+                ))
+                .hint("an append goes on in time; older points need a new file of both"));
+            }
             if order == Order::Refuse && last.is_some_and(|last| time <= last) {
                 return Err(not_ascending(time, last.unwrap_or_default()));
             }

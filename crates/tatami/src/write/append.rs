@@ -1,0 +1,58 @@
+//! Rows for a file that exists: new row groups behind those it has, and a new footer.
+
+use tesselle_core::{Action, AppendRequest, Driver, Error, OpenOptions, Result, Sink as _, Summary};
+
+use super::options::WriterOptions;
+use super::writer::Writer;
+use crate::open::File;
+use crate::rewrite::with_facts;
+use crate::search::is_segment;
+
+/// Settings that say how new row groups are written; the columns of the file are what they are.
+const SETTINGS: [&str; 7] = [
+    "blob_buffer_bytes",
+    "blob_run_bytes",
+    "codec",
+    "level",
+    "page_rows",
+    "row_group_bytes",
+    "row_group_rows",
+];
+
+/// Adds rows to a file. Columns, sort key, bloom filters and metadata stay.
+pub(crate) fn append(request: AppendRequest<'_>, driver: &Driver) -> Result<Summary> {
+    request.refuse_axis()?;
+    request.settings.expect_only(&SETTINGS)?;
+    if let Some(name) = request.table.as_deref().filter(|name| !name.is_empty()) {
+        return Err(Error::not_found(format!("table '{name}' does not exist"))
+            .hint("a tatami file has one table without a name"));
+    }
+    let location = &request.location;
+    if location.is_dir()? || location.name().ends_with(".manifest") {
+        return Err(Error::invalid("a collection is not appended to as a whole")
+            .file(location.path())
+            .hint("write the rows to a file and add that to the collection"));
+    }
+    let open = OpenOptions { raw: false, text_as_binary: false, deleted: false, ..request.open.clone() };
+    let file = File::open(location, &open)?;
+    if is_segment(&file) {
+        return Err(Error::invalid(
+            "a search segment is not appended to: its index covers all its documents",
+        )
+        .file(location.path())
+        .suggest("build a segment of the new documents with {}, and merge or search both", [Action::Index]));
+    }
+    let mut settings = with_facts(&file, &request.settings);
+    let (defaults, memory) = (WriterOptions::default(), driver.budget().total());
+    settings.fill_share("row_group_bytes", 4, defaults.row_group_bytes, memory);
+    settings.fill_share("blob_buffer_bytes", 8, defaults.blob_buffer_bytes, memory);
+    let options = WriterOptions::from_settings(&settings)?;
+    let rows = request.rows.conform(&file.schema())?;
+    let mut writer = Box::new(Writer::resume(&file, options, driver)?);
+    for batch in rows.batches {
+        driver.check_canceled()?;
+        writer.write(&batch?)?;
+    }
+    driver.check_canceled()?;
+    writer.finish()
+}
