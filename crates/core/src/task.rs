@@ -57,8 +57,8 @@ pub trait Task: Send {
     /// The expected cost.
     fn cost(&self) -> Cost;
 
-    /// The decoded bytes of its largest chunk, page or tile, which is always decoded as a whole; 0 if unknown before it
-    /// runs.
+    /// The decoded bytes of its largest piece as far as it is known, which it holds at once however it goes about its work.
+    /// Asked before each step: a task may learn the sizes of its pieces on the way, before it decodes them.
     fn largest_piece(&self) -> u64 {
         0
     }

@@ -2,8 +2,8 @@
 
 use std::future::Future;
 use std::pin::pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::future::{Either, select};
 use tesselle::driver::{CancelToken, Wake};
@@ -20,6 +20,8 @@ struct Inner {
     /// The session should end, not only its statement.
     ended: AtomicBool,
     changed: Notify,
+    /// A run that ends with the statement.
+    run: Mutex<Option<CancelToken>>,
 }
 
 impl Wake for Inner {
@@ -41,11 +43,23 @@ impl Interrupt {
     pub fn interrupt(&self) {
         self.0.wanted.store(true, Ordering::SeqCst);
         self.0.changed.notify_waiters();
+        if let Some(run) = &*self.0.run.lock().unwrap_or_else(PoisonError::into_inner) {
+            run.cancel();
+        }
     }
 
     /// Clears a previous request: a new statement starts.
     pub(crate) fn reset(&self) {
+        *self.0.run.lock().unwrap_or_else(PoisonError::into_inner) = None;
         self.0.wanted.store(false, Ordering::SeqCst);
+    }
+
+    /// Lets the interruption of the statement stop a run of its own.
+    pub(crate) fn stops(&self, run: &CancelToken) {
+        *self.0.run.lock().unwrap_or_else(PoisonError::into_inner) = Some(run.clone());
+        if self.0.wanted.load(Ordering::SeqCst) {
+            run.cancel();
+        }
     }
 
     /// Waits for `work`, or for the interruption.

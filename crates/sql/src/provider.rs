@@ -9,7 +9,7 @@ use datafusion::common::{Result, Statistics};
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use tesselle::core::Pushdown;
-use tesselle::{Driver, Predicate, Scan, Table};
+use tesselle::{Driver, Opener, Predicate, Scan, Table};
 
 use crate::error::external;
 use crate::filter::{Translated, translate};
@@ -19,9 +19,17 @@ use crate::statistics::{statistics, value_count};
 /// Scans limited to this many rows are read by one partition: the first rows of the file, and no others.
 const FEW_ROWS: usize = 100_000;
 
+/// The file that a table is in, and how it was opened.
+#[derive(Debug, Clone)]
+pub(crate) struct Origin {
+    pub(crate) uri: String,
+    pub(crate) opener: Opener,
+}
+
 /// A [`Table`] that DataFusion can query.
 pub struct TesselleTable {
     table: Arc<dyn Table>,
+    origin: Option<Origin>,
     driver: Driver,
     pushdown: bool,
 }
@@ -35,7 +43,7 @@ impl std::fmt::Debug for TesselleTable {
 impl TesselleTable {
     /// Queries `table` with the budget of `driver`.
     pub fn new(table: Arc<dyn Table>, driver: Driver) -> Self {
-        Self { table, driver, pushdown: true }
+        Self { table, origin: None, driver, pushdown: true }
     }
 
     /// Reads everything and lets DataFusion filter, limit and count: the reference for results with pushdown.
@@ -45,7 +53,22 @@ impl TesselleTable {
         self
     }
 
-    /// How completely the table applies one filter.
+    /// With the file that the table is in.
+    pub(crate) fn in_file(mut self, origin: Option<Origin>) -> Self {
+        self.origin = origin;
+        self
+    }
+
+    /// The file that the table is in, where it is one, and answers may rely on what it says of itself.
+    pub(crate) fn origin(&self) -> Option<&Origin> {
+        self.origin.as_ref().filter(|_| self.pushdown)
+    }
+
+    pub(crate) fn table(&self) -> &Arc<dyn Table> {
+        &self.table
+    }
+
+    /// How well the table answers one filter by itself.
     fn support(&self, filter: &Expr) -> TableProviderFilterPushDown {
         let Some(Translated { predicate, exact }) = self.translate(filter) else {
             return TableProviderFilterPushDown::Unsupported;

@@ -7,6 +7,7 @@ use arrow_array::{RecordBatch, UInt64Array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use datafusion::catalog::{MemTable, UrlTableFactory};
 use datafusion::common::{DataFusionError, TableReference};
+use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::prelude::SessionContext;
 use datafusion::sql::parser::{DFParser, Statement};
@@ -16,7 +17,7 @@ use tokio::runtime::Runtime;
 
 use crate::answer::Answer;
 use crate::context;
-use crate::copy::Copy;
+use crate::copy::{Copy, plain};
 use crate::error::ours;
 use crate::files::{self, FileTables, Opener, looks_like_a_file};
 use crate::interrupt::Interrupt;
@@ -73,6 +74,8 @@ pub struct Session {
     context: SessionContext,
     files: Arc<FileTables>,
     driver: Driver,
+    /// All that statements may use, where the budget of the driver is a part of it.
+    memory: u64,
     runtime: Arc<Runtime>,
     interrupt: Interrupt,
 }
@@ -111,7 +114,8 @@ impl Session {
         };
         let (context, files) = context::build(&opener, operators, options.memory.is_some())?;
         let interrupt = Interrupt::under(driver.cancel_token());
-        Ok(Self { context, files, driver, runtime: Arc::new(runtime), interrupt })
+        let memory = options.memory.unwrap_or_else(|| driver.budget().total());
+        Ok(Self { context, files, driver, memory, runtime: Arc::new(runtime), interrupt })
     }
 
     /// The DataFusion context of the session, to register custom functions or tables.
@@ -221,14 +225,26 @@ impl Session {
     }
 
     fn start(&self, statement: Statement) -> Result<Answer> {
-        let names = self.context.state().resolve_table_references(&statement).unwrap_or_default();
-        let work = async {
-            let plan = self.context.state().statement_to_plan(statement).await?;
-            let frame = self.context.execute_logical_plan(plan).await?;
-            frame.execute_stream().await
-        };
+        let names = self.names(&statement);
+        let plan = self.plan(&names, statement)?;
+        self.execute(&names, plan)
+    }
+
+    /// The tables that a statement names.
+    fn names(&self, statement: &Statement) -> Vec<TableReference> {
+        self.context.state().resolve_table_references(statement).unwrap_or_default()
+    }
+
+    fn plan(&self, names: &[TableReference], statement: Statement) -> Result<LogicalPlan> {
+        let work = async { self.context.state().statement_to_plan(statement).await };
+        let plan = self.runtime.block_on(self.interrupt.or(work))?;
+        plan.map_err(|error| self.explained(names, error))
+    }
+
+    fn execute(&self, names: &[TableReference], plan: LogicalPlan) -> Result<Answer> {
+        let work = async { self.context.execute_logical_plan(plan).await?.execute_stream().await };
         let stream = self.runtime.block_on(self.interrupt.or(work))?;
-        let stream = stream.map_err(|error| self.explained(&names, error))?;
+        let stream = stream.map_err(|error| self.explained(names, error))?;
         Ok(Answer::new(stream, Arc::clone(&self.runtime), self.interrupt.clone()))
     }
 
@@ -259,7 +275,28 @@ impl Session {
 
     /// Writes the result of a query; the result of COPY is the number of its rows.
     fn copy(&self, copy: &Copy) -> Result<Answer> {
-        let answer = self.start(copy.query.clone())?;
+        let names = self.names(&copy.query);
+        let plan = self.plan(&names, copy.query.clone())?;
+        // Conditions mean what they say once their types are coerced.
+        let state = self.context.state();
+        let analyzed = state.analyzer().execute_and_check(plan.clone(), state.config_options(), |_, _| {});
+        let rows = match analyzed.ok().as_ref().and_then(plain) {
+            Some(source) => {
+                // Nothing else works meanwhile, so the conversion has all of the memory.
+                let run = self.driver.with_memory(self.memory).for_run();
+                self.interrupt.stops(run.cancel_token());
+                copy.convert(source, &run)?.summary.rows
+            }
+            None => self.write(copy, self.execute(&names, plan)?)?,
+        };
+        let schema = Arc::new(Schema::new(vec![Field::new("count", DataType::UInt64, false)]));
+        let batch = RecordBatch::try_new(Arc::clone(&schema), vec![Arc::new(UInt64Array::from(vec![rows]))])?;
+        let stream = RecordBatchStreamAdapter::new(schema, futures::stream::iter([Ok(batch)]));
+        Ok(Answer::new(Box::pin(stream), Arc::clone(&self.runtime), self.interrupt.clone()))
+    }
+
+    /// Writes the rows of an answer; how many there were.
+    fn write(&self, copy: &Copy, answer: Answer) -> Result<u64> {
         let mut sink = copy.sink(&answer.schema(), &self.driver)?;
         let mut rows = 0;
         for batch in answer {
@@ -268,9 +305,6 @@ impl Session {
             sink.write(&batch)?;
         }
         sink.finish()?;
-        let schema = Arc::new(Schema::new(vec![Field::new("count", DataType::UInt64, false)]));
-        let batch = RecordBatch::try_new(Arc::clone(&schema), vec![Arc::new(UInt64Array::from(vec![rows]))])?;
-        let stream = RecordBatchStreamAdapter::new(schema, futures::stream::iter([Ok(batch)]));
-        Ok(Answer::new(Box::pin(stream), Arc::clone(&self.runtime), self.interrupt.clone()))
+        Ok(rows)
     }
 }

@@ -145,10 +145,14 @@ impl Opener {
             ))
             .suggest("change them with {} instead", [Action::Cast(self.options.types.clone())]));
         }
-        let open = || format.open(&location, &self.options);
         // Inferring types reads the whole file; other formats read metadata, which does not start threads.
-        let parallel = infers_types || self.run.has_driver();
-        let opened = if parallel { self.run.driver()?.install(open) } else { open() };
+        let opened = if infers_types || self.run.has_driver() {
+            let driver = self.run.driver()?;
+            let options = OpenOptions { cancel: driver.cancel_token().clone(), ..self.options.clone() };
+            driver.install(|| format.open(&location, &options))
+        } else {
+            format.open(&location, &self.options)
+        };
         let container = opened.in_file(location.path())?;
         let raw = self.options.raw;
         Ok(Dataset { format, container, location, table: self.table.clone(), raw })
@@ -157,6 +161,12 @@ impl Opener {
     /// Opens the table in `uri`, else the only one.
     pub fn open_table(&self, uri: &str) -> Result<DatasetTable> {
         self.open(uri)?.default_table()
+    }
+
+    /// What it runs on.
+    #[cfg(feature = "async")]
+    pub(crate) fn run_on(&self) -> &RunOn {
+        &self.run
     }
 
     /// The format of the container at a location.

@@ -16,8 +16,28 @@ use crate::meta::value::{parse_scalar, string_or_bytes};
 use crate::open::Array;
 use crate::{Error, Result};
 
-/// The fragments of the array at `location` that reads use, with everything their footers state.
-pub fn fragments(location: &Location, options: &OpenOptions) -> Result<Vec<Json>> {
+/// A fragment that reads use.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct FragmentFacts {
+    /// The name of its folder.
+    pub name: String,
+    /// The version of the format it is written in.
+    pub version: u32,
+    /// The first and the last time of its writes, milliseconds since the epoch.
+    pub timestamps: (u64, u64),
+    /// Its cells; of a dense one those of its tiles, padding included.
+    pub cells: u64,
+    /// Its tiles.
+    pub tiles: u64,
+    /// The bytes of its data files.
+    pub bytes: u64,
+    /// All that its footer states.
+    pub footer: Json,
+}
+
+/// The fragments of the array at `location` that reads use, with all that their footers state.
+pub fn fragments(location: &Location, options: &OpenOptions) -> Result<Vec<FragmentFacts>> {
     if !location.exists()? {
         return Err(Error::not_found(format!("'{location}' does not exist")));
     }
@@ -30,10 +50,22 @@ pub fn fragments(location: &Location, options: &OpenOptions) -> Result<Vec<Json>
         );
     }
     let array = Array::open(location, options).in_file(location.path())?;
-    array.fragments.iter().map(|fragment| of_fragment(fragment)).collect()
+    array.fragments.iter().map(|fragment| facts(fragment)).collect()
 }
 
-fn of_fragment(fragment: &Fragment) -> Result<Json> {
+fn facts(fragment: &Fragment) -> Result<FragmentFacts> {
+    Ok(FragmentFacts {
+        name: fragment.name.name.clone(),
+        version: fragment.version(),
+        timestamps: (fragment.name.start, fragment.name.end),
+        cells: cells(fragment)?,
+        tiles: fragment.tiles,
+        bytes: stored_fields(fragment).into_iter().flat_map(|field| fragment.file_sizes(field)).sum(),
+        footer: footer_json(fragment)?,
+    })
+}
+
+fn footer_json(fragment: &Fragment) -> Result<Json> {
     let footer = &fragment.footer;
     let tree = fragment.rtree()?;
     let levels: Vec<usize> =

@@ -464,6 +464,49 @@ fn rows_with_coordinates_fill_a_box_in_any_order() {
 }
 
 #[test]
+fn a_box_is_written_as_its_rows_come() {
+    let schema = SchemaBuilder::dense()
+        .dimension(dim("x", -2, 9, 3))
+        .dimension(dim("y", 0, 5, 4))
+        .attribute(Attribute::new("a", Datatype::Int32))
+        .build()
+        .unwrap();
+    // The box starts and ends inside of tiles.
+    let cells: Vec<(i32, i32)> = (-1..=8).flat_map(|x| (1..=5).map(move |y| (x, y))).collect();
+    let rows = |from: usize, to: usize| {
+        let part = &cells[from..to];
+        let column = |of: fn(&(i32, i32)) -> i32| ints(part.iter().map(of));
+        batch([("x", column(|c| c.0)), ("y", column(|c| c.1)), ("a", column(|c| c.0 * 100 + c.1))])
+    };
+    let parts = |step: usize| {
+        let parts = (0..cells.len()).step_by(step).map(|from| Ok(rows(from, (from + step).min(cells.len()))));
+        parts.collect::<Vec<Result<RecordBatch>>>()
+    };
+    let all = |location: &Location| read(&*open(location, &OpenOptions::default()), &Scan::all()).unwrap();
+    let whole = place();
+    let array = ArrayWriter::create(&whole, &schema, None, Some(1)).unwrap();
+    array.write_dense_rows(None, &[rows(0, cells.len())], Some(2)).unwrap();
+    for step in [1, 7, 15, 50] {
+        let place = place();
+        let array = ArrayWriter::create(&place, &schema, None, Some(1)).unwrap();
+        let placement = array.placement(parts(step)).unwrap().unwrap();
+        assert!(placement.ordered && placement.region == [range(-1, 8), range(1, 5)]);
+        let written = array.write_dense_stream(&placement.region, parts(step), Some(2)).unwrap();
+        assert_eq!((written.cells, written.tiles), (50, 8));
+        assert_eq!(all(&place), all(&whole), "{step}");
+    }
+    // Rows that are missing, too many, or elsewhere leave nothing behind.
+    let other = place();
+    let array = ArrayWriter::create(&other, &schema, None, Some(1)).unwrap();
+    let swapped = || vec![Ok(rows(5, 10)), Ok(rows(0, 5))];
+    assert!(!array.placement(swapped()).unwrap().unwrap().ordered);
+    assert!(array.write_dense_stream(&[range(-1, 0), range(1, 5)], swapped(), None).is_err());
+    assert!(array.write_dense_stream(&[range(-1, 8), range(1, 5)], vec![Ok(rows(0, 45))], None).is_err());
+    assert!(array.write_dense_stream(&[range(-1, 0), range(1, 5)], parts(50), None).is_err());
+    assert_eq!(all(&other).iter().map(RecordBatch::num_rows).sum::<usize>(), 0);
+}
+
+#[test]
 fn string_conditions_prune_tiles_that_cannot_match() {
     let place = place();
     let schema = SchemaBuilder::sparse()

@@ -12,7 +12,8 @@ use tesselle::tiledb::write::{
 };
 use tesselle::tiledb::{Attribute, Bounds, Datatype, Enumeration, Member, MemberKind, MetadataValue};
 use tesselle::{
-    DatasetTable, Error, Location, Opener, Predicate, Result, Scalar, Selection, Settings, WriteOptions,
+    DatasetTable, Driver, Error, Location, Opener, Predicate, Result, Scalar, Selection, Settings,
+    WriteOptions,
 };
 
 use crate::args::{ReadArgs, ResourceArgs};
@@ -448,7 +449,6 @@ impl TileDb {
         let writer = self.open(array)?.with_driver(&driver);
         let opener = Opener::new().options(self.read.options()?);
         let source = opener.on(&driver).open_table(input)?;
-        let rows = source.scan().on(&driver).rows()?;
         if writer.schema().kind == ArrayKind::Sparse {
             if region.is_some() {
                 return Err(Error::invalid(
@@ -456,19 +456,11 @@ impl TileDb {
                 ));
             }
             let options = SparseOptions { timestamp, ..SparseOptions::default() };
+            let rows = source.scan().on(&driver).rows()?;
             return self.report_written(&writer.write_sparse_all(rows.into_batches(), &options)?);
         }
-        let mut batches = rows.read_all()?;
-        let mut region = region.map(|region| writer.dense_box(Some(region))).transpose()?;
-        if let (Some(view), [attribute]) = (source.array(), writer.schema().attributes.as_slice()) {
-            // A file that is an array has no matching column names: its values become those of the single attribute.
-            let place = region.take().map_or_else(|| writer.dense_box(None), Ok)?;
-            check_shape(&place, view.shape())?;
-            region = Some(place);
-            batches = batches.iter().map(|batch| values_as(batch, &attribute.name)).collect::<Result<_>>()?;
-        }
-        let written = writer.write_dense_rows(region.as_deref(), &batches, timestamp)?;
-        self.report_written(&written)
+        let region = region.map(|region| writer.dense_box(Some(region))).transpose()?;
+        self.report_written(&write_dense(&writer, &source, region, timestamp, &driver)?)
     }
 
     fn fragments(&self, array: &str) -> Result<Outcome> {
@@ -484,20 +476,18 @@ impl TileDb {
             ("size", right),
         ]);
         for fragment in &fragments {
-            let number = |value: &Value| value.as_u64().unwrap_or_default();
-            let sizes = fragment["file_sizes"].as_object().into_iter().flatten();
-            let bytes: u64 = sizes.map(|(_, size)| number(size)).sum();
             table.row([
-                fragment["name"].as_str().unwrap_or_default().to_owned(),
-                number(&fragment["version"]).to_string(),
-                number(&fragment["timestamps"][0]).to_string(),
-                number(&fragment["timestamps"][1]).to_string(),
-                format::count(number(&fragment["cells"])),
-                format::count(number(&fragment["tiles"])),
-                format::bytes(bytes),
+                fragment.name.clone(),
+                fragment.version.to_string(),
+                fragment.timestamps.0.to_string(),
+                fragment.timestamps.1.to_string(),
+                format::count(fragment.cells),
+                format::count(fragment.tiles),
+                format::bytes(fragment.bytes),
             ]);
         }
-        self.report(&json!({ "fragments": fragments }), &table.render(""))
+        let footers: Vec<&Value> = fragments.iter().map(|fragment| &fragment.footer).collect();
+        self.report(&json!({ "fragments": footers }), &table.render(""))
     }
 
     fn evolve(&self, array: &str, timestamp: Option<u64>) -> Result<Outcome> {
@@ -704,6 +694,51 @@ fn check_shape(region: &[Bounds], shape: &[u64]) -> Result<()> {
     let wanted: Vec<u64> = wanted.into_iter().map(Option::unwrap_or_default).collect();
     Err(Error::invalid(format!("the input has the shape {shape:?}, the box {wanted:?}"))
         .hint("set the box with --region"))
+}
+
+/// Writes rows into a dense array as they come, where their order allows; else all of them at once.
+fn write_dense(
+    writer: &ArrayWriter,
+    source: &DatasetTable,
+    mut region: Option<Vec<Bounds>>,
+    timestamp: Option<u64>,
+    driver: &Driver,
+) -> Result<Written> {
+    let mut only = None;
+    if let (Some(view), [attribute]) = (source.array(), writer.schema().attributes.as_slice()) {
+        // A file that is an array has no names of ours: its values become those of the one attribute.
+        let place = region.take().map_or_else(|| writer.dense_box(None), Ok)?;
+        check_shape(&place, view.shape())?;
+        region = Some(place);
+        only = Some(attribute.name.clone());
+    }
+    let rows = || {
+        let rows = source.scan().on(driver).rows()?.into_batches();
+        Ok::<_, Error>(rows.map(|batch| match &only {
+            Some(name) => values_as(&batch?, name),
+            None => batch,
+        }))
+    };
+    let mut streams = writer.streams_dense();
+    if only.is_none() && streams && writer.places(&source.schema()) {
+        let dimensions = writer.schema().dimensions.iter().map(|dimension| dimension.name.clone());
+        let placement =
+            writer.placement(source.scan().columns(dimensions).on(driver).rows()?.into_batches())?;
+        streams = placement.as_ref().is_some_and(|placement| placement.ordered);
+        region = region.or(placement.map(|placement| placement.region));
+    }
+    if streams {
+        let region = region.map_or_else(|| writer.dense_box(None), Ok)?;
+        return writer.write_dense_stream(&region, rows()?, timestamp);
+    }
+    let (mut batches, mut bytes) = (Vec::new(), 0_u64);
+    for batch in rows()? {
+        let batch = batch?;
+        bytes = bytes.saturating_add(batch.get_array_memory_size() as u64);
+        driver.check_piece(bytes)?;
+        batches.push(batch);
+    }
+    writer.write_dense_rows(region.as_deref(), &batches, timestamp)
 }
 
 /// The last column of a batch under another name: the values of an array, whose other columns are its axes.

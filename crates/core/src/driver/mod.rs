@@ -8,6 +8,7 @@ mod budget;
 mod cancel;
 mod coalesce;
 mod counters;
+mod future;
 #[cfg(test)]
 mod interleaving;
 pub mod parallel;
@@ -24,6 +25,7 @@ pub use budget::{Budget, Lease};
 pub use cancel::{CancelToken, Wake};
 pub use coalesce::{fetch, sizes};
 pub use counters::Counters;
+pub use future::Spawned;
 pub use progress::{Progress, Silent};
 pub use scan::{Part, Rows, plan, scan, scan_part, split};
 pub use shared::{default_driver, set_default_driver};
@@ -90,7 +92,13 @@ impl Driver {
         Self { largest_piece: bytes.max(ALWAYS_FITS), ..self.clone() }
     }
 
-    /// Fails for a piece that needs more memory than allowed, before it is allocated.
+    /// The same pool with a budget of its own.
+    #[must_use]
+    pub fn with_memory(&self, bytes: u64) -> Self {
+        Self { budget: Arc::new(Budget::new(bytes)), ..self.clone() }
+    }
+
+    /// Refuses a piece that takes more memory than was allowed, before it is allocated.
     pub fn check_piece(&self, bytes: u64) -> Result<()> {
         if bytes <= self.largest_piece {
             return Ok(());

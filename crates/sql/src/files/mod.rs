@@ -9,10 +9,11 @@ use datafusion::catalog::{Session, TableProvider, TableProviderFactory, UrlTable
 use datafusion::common::Result;
 use datafusion::logical_expr::CreateExternalTable;
 use options::TableOptions;
+use tesselle::name::is_pattern;
 use tesselle::{Driver, Error, Location, OpenOptions, Table, Uri};
 
 use crate::error::external;
-use crate::provider::TesselleTable;
+use crate::provider::{Origin, TesselleTable};
 
 /// Opens the file of a table name or a statement.
 #[derive(Debug, Clone)]
@@ -26,8 +27,11 @@ pub(crate) struct Opener {
 }
 
 impl Opener {
-    pub(crate) fn provider(&self, table: Arc<dyn Table>) -> Arc<dyn TableProvider> {
-        let provider = TesselleTable::new(table, self.driver.clone());
+    /// The table that `uri` names; several files have no name of their own.
+    fn provider(&self, table: Arc<dyn Table>, uri: Option<&str>) -> Arc<dyn TableProvider> {
+        let uri = uri.filter(|uri| !is_pattern(uri));
+        let origin = uri.map(|uri| Origin { uri: uri.to_owned(), opener: self.opener() });
+        let provider = TesselleTable::new(table, self.driver.clone()).in_file(origin);
         Arc::new(if self.pushdown { provider } else { provider.without_pushdown() })
     }
 
@@ -84,8 +88,8 @@ impl UrlTableFactory for FileTables {
         let name = url.to_owned();
         let driver = opener.driver.clone();
         match blocking(move || driver.install(|| opener.opener().open_all(&name))).await {
-            Ok(table) => Ok(Some(self.opener.provider(table))),
-            // Names without a dot, a slash or a fragment are table names, unless data has that name.
+            Ok(table) => Ok(Some(self.opener.provider(table, Some(url)))),
+            // Names without a dot, a slash or a fragment are names of tables, unless data has that name.
             Err(error) if !looks_like_a_file(url) && !is_data(url, &error) => Ok(None),
             Err(error) => Err(external(error)),
         }
@@ -124,13 +128,15 @@ impl TableProviderFactory for ExternalTables {
             TableOptions::new(&self.opener.options, &command.options).map_err(external)?;
         let opener =
             Opener { options: open, table, format: Some(self.format.to_owned()), ..self.opener.clone() };
-        let (locations, driver) = (command.locations.clone(), self.opener.driver.clone());
+        let (locations, driver, own) =
+            (command.locations.clone(), self.opener.driver.clone(), opener.clone());
         let open = move || match locations.as_slice() {
             [only] => opener.opener().open_all(only),
             several => opener.opener().open_several(several),
         };
         let table = blocking(move || driver.install(open)).await;
-        Ok(self.opener.provider(table.map_err(external)?))
+        let only = command.locations.first().filter(|_| command.locations.len() == 1);
+        Ok(own.provider(table.map_err(external)?, only.map(String::as_str)))
     }
 }
 

@@ -70,7 +70,7 @@ fn run(input: &str, output: &str, conversion: &Conversion, driver: &Driver) -> R
     let table = open(input, to, conversion)?;
     refuse_same(&source.location, &target)?;
     let mut facts = table.facts()?;
-    if conversion.key().is_some() && !takes_keys(to) && takes_keys(table.format()) {
+    if conversion.key().is_some() && !to.capabilities().encrypts && table.format().capabilities().encrypts {
         facts.unkept.push("the encryption: the target has none".to_owned());
     }
     facts.attributes.extend(conversion.attributes.iter().cloned());
@@ -83,18 +83,13 @@ fn run(input: &str, output: &str, conversion: &Conversion, driver: &Driver) -> R
     }
 }
 
-/// Whether containers of a format can be encrypted.
-fn takes_keys(format: &dyn Format) -> bool {
-    format.name() == tesselle_tiledb::NAME
-}
-
 /// A given key also encrypts a target that supports encryption, unless the settings differ.
 fn encrypted(to: &dyn Format, conversion: &Conversion) -> Conversion {
     let mut conversion = conversion.clone();
     let settings = &mut conversion.write.settings;
     let settled = ["key", "key-file", "encryption"].iter().any(|name| settings.get(name).is_some());
     let key = conversion.opener.open_options().key.as_ref();
-    if let Some(secret) = key.filter(|_| takes_keys(to) && !settled) {
+    if let Some(secret) = key.filter(|_| to.capabilities().encrypts && !settled) {
         settings.set("key", format!("hex:{}", tesselle_core::hex(secret.expose())));
     }
     conversion

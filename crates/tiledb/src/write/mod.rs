@@ -27,6 +27,7 @@
 //! # }
 //! ```
 
+mod abandoned;
 mod append;
 mod array;
 pub(crate) mod cells;
@@ -34,6 +35,7 @@ mod commit;
 mod consolidate;
 mod delete;
 mod dense;
+mod dense_stream;
 mod enumerated;
 mod evolve;
 pub(crate) mod fragment;
@@ -52,6 +54,7 @@ pub(crate) mod statistics;
 mod string_tests;
 #[cfg(test)]
 mod tests;
+mod tile_rows;
 mod vacuum;
 
 pub(crate) use append::append;
@@ -61,9 +64,11 @@ pub(crate) use commit::{marker_path, put};
 pub use consolidate::{Consolidation, PlannedFragment};
 pub use delete::OnNull;
 pub use dense::CellOrder;
+pub use dense_stream::Placement;
 pub use evolve::Evolution;
 pub use group::GroupWriter;
 pub use name::WRITE_VERSION;
 pub use schema::{DEFAULT_CAPACITY, NewSchema, SchemaBuilder};
+pub use sink::WriteOptions;
 pub use sparse::{OnDuplicate, SparseOptions};
 pub use vacuum::{Removal, Vacuum};

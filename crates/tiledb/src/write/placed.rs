@@ -55,8 +55,7 @@ impl ArrayWriter {
             return Err(Error::invalid("there are no rows to write"));
         };
         let batch = self.fit(&arrow_select::concat::concat_batches(&first.schema(), batches)?)?;
-        let placed = self.schema.dimensions.iter().all(|dim| batch.column_by_name(&dim.name).is_some());
-        if !placed {
+        if !self.places(&batch.schema()) {
             return self.write_dense(region.unwrap_or(&whole), &batch, CellOrder::RowMajor, timestamp);
         }
         let grid = self.schema.grid()?;
@@ -117,7 +116,7 @@ impl ArrayWriter {
     }
 
     /// The positions of rows on an axis.
-    fn positions(&self, grid: &Grid, axis: usize, batch: &RecordBatch) -> Result<Vec<u64>> {
+    pub(super) fn positions(&self, grid: &Grid, axis: usize, batch: &RecordBatch) -> Result<Vec<u64>> {
         let (Some(grid_axis), Some(dimension)) = (grid.axes.get(axis), self.schema.dimensions.get(axis))
         else {
             return Err(Error::internal("an axis is missing"));

@@ -68,6 +68,8 @@ pub(crate) struct ScanTask {
     asked: Vec<PageId>,
     shared: Arc<OnceLock<Arc<Vec<Option<Loaded>>>>>,
     cost: Cost,
+    /// Bytes of the largest page, once the headers are there.
+    largest: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,6 +126,7 @@ impl ScanTask {
             asked: Vec::new(),
             shared: Arc::clone(&time_window.loaded),
             cost,
+            largest: 0,
         }
     }
 
@@ -223,16 +226,20 @@ impl Task for ScanTask {
         self.cost
     }
 
+    fn largest_piece(&self) -> u64 {
+        self.largest
+    }
+
     fn step(&mut self, mut fetched: Vec<Bytes>) -> Result<Step> {
         if self.state == State::Find {
             if let Some(wanted) = self.find(std::mem::take(&mut fetched))? {
                 return Ok(Step::Need(wanted));
             }
             self.state = State::Pages;
-            let wanted = self.need_pages()?;
-            if !wanted.is_empty() {
-                return Ok(Step::Need(wanted));
-            }
+            let pages = self.input.loaded.iter().flatten().flat_map(|chunk| &chunk.pages);
+            self.largest = pages.map(|page| u64::from(page.header.uncompressed_size)).max().unwrap_or(0);
+            // Also where nothing is missing: the sizes of the pages are looked at before they are decoded.
+            return self.need_pages().map(Step::Need);
         }
         if self.state == State::Pages {
             self.input.fetched = std::mem::take(&mut self.asked).into_iter().zip(fetched).collect();

@@ -410,6 +410,14 @@ impl Task for GroupTask {
         Cost { pieces: self.wanted.pieces(entry), bytes_in, memory: bytes_in + 2 * decoded + blobs }
     }
 
+    fn largest_piece(&self) -> u64 {
+        let Ok(entry) = self.entry() else { return 0 };
+        let columns = self.wanted.columns();
+        // The largest page is at least as large as the average one.
+        let pages = columns.iter().filter_map(|column| entry.chunk(*column));
+        pages.map(|chunk| chunk.uncompressed.div_ceil(chunk.pages.max(1))).max().unwrap_or(0)
+    }
+
     fn step(&mut self, fetched: Vec<Bytes>) -> Result<Step> {
         let path = Arc::clone(self.file.path());
         self.accept(fetched).and_then(|()| self.advance()).in_file(&path)

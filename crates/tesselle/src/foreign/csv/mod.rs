@@ -117,7 +117,7 @@ fn many(
 ) -> Result<Option<Arc<dyn Table>>> {
     let Some(first) = locations.first() else { return Ok(None) };
     let syntax = syntax(first, default, options)?;
-    Ok(Some(Arc::new(TextTable::open(locations, syntax, &options.types)?)))
+    Ok(Some(Arc::new(TextTable::open(locations, syntax, options)?)))
 }
 
 fn start(request: WriteRequest, delimiter: u8) -> Result<Created> {

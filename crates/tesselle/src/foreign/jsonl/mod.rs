@@ -57,7 +57,7 @@ impl Format for JsonLines {
     }
 
     fn open_many(&self, locations: &[Location], options: &OpenOptions) -> Result<Option<Arc<dyn Table>>> {
-        Ok(Some(Arc::new(TextTable::open(locations, JsonText, &options.types)?)))
+        Ok(Some(Arc::new(TextTable::open(locations, JsonText, options)?)))
     }
 
     fn capabilities(&self) -> Capabilities {

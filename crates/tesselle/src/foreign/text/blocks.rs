@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use tesselle_core::driver::CancelToken;
 use tesselle_core::{Location, Result};
 
 use super::Syntax;
@@ -9,12 +10,17 @@ use super::Syntax;
 /// Bytes scanned at a time; blocks have about this size.
 const WINDOW: u64 = 4 << 20;
 
-/// Consecutive byte ranges that end where records end.
-pub(super) fn blocks<S: Syntax>(location: &Location, syntax: &S) -> Result<Vec<Range<u64>>> {
+/// Byte ranges that follow each other and end where records end.
+pub(super) fn blocks<S: Syntax>(
+    location: &Location,
+    syntax: &S,
+    cancel: &CancelToken,
+) -> Result<Vec<Range<u64>>> {
     let size = location.size()?;
     let (mut place, mut start, mut at) = (S::Place::default(), 0, 0);
     let mut blocks = Vec::new();
     while at < size {
+        cancel.check()?;
         let end = size.min(at + WINDOW);
         let window = location.read_range(at..end)?;
         if let Some(n) = syntax.end_of_records(&window, &mut place, at == 0) {

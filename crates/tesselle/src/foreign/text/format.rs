@@ -16,7 +16,7 @@ pub(in crate::foreign) fn open<S: Syntax>(
     location: &Location,
     options: &OpenOptions,
 ) -> Result<Arc<dyn Container>> {
-    let table = TextTable::open(std::slice::from_ref(location), syntax, &options.types)?;
+    let table = TextTable::open(std::slice::from_ref(location), syntax, options)?;
     Ok(Arc::new(FileContainer::new(format.name(), "1", location, Arc::new(table))))
 }
 

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use bytes::{Buf, Bytes};
-use tesselle_core::driver::parallel;
+use tesselle_core::driver::{CancelToken, parallel};
 use tesselle_core::{
-    ByteRange, Context, Cost, Error, Known, Location, Plan, Predicate, Pushdown, Result, Scan, Step, Storage,
-    Table, TableStats, Task,
+    ByteRange, Context, Cost, Error, Known, Location, OpenOptions, Plan, Predicate, Pushdown, Result, Scan,
+    Step, Storage, Table, TableStats, Task,
 };
 
 use super::blocks::blocks;
@@ -40,13 +40,14 @@ struct Block {
 }
 
 impl<S: Syntax> TextTable<S> {
-    /// Determines the columns: `types` for some, all records of all files for the others.
-    pub(crate) fn open(files: &[Location], syntax: S, types: &[(String, DataType)]) -> Result<Self> {
-        let Some(first) = files.first() else { return Err(Error::not_found("no file is given")) };
+    /// Finds the columns: the options give the types of some, all records of all files those of the others.
+    pub(crate) fn open(files: &[Location], syntax: S, options: &OpenOptions) -> Result<Self> {
+        let types = &options.types;
+        let Some(first) = files.first() else { return Err(Error::not_found("no file is named")) };
         let mut names = None;
         let mut all = Vec::new();
         for file in files {
-            let ranges = blocks(file, &syntax).in_file(file.path())?;
+            let ranges = blocks(file, &syntax, &options.cancel).in_file(file.path())?;
             let head = ranges.first().map_or(Ok(Bytes::new()), |range| file.read_range(range.clone()));
             let own = syntax.names(&head.in_file(file.path())?);
             let own = own.map_err(|error| refused(&syntax, &error, None).file(file.path()))?;
@@ -72,14 +73,15 @@ impl<S: Syntax> TextTable<S> {
         };
         let given = |name: &String| types.iter().any(|(typed, _)| typed == name);
         let all_given = names.as_ref().is_some_and(|names| !names.is_empty() && names.iter().all(given));
-        let found = if all_given { S::Found::default() } else { table.look()? };
+        let found = if all_given { S::Found::default() } else { table.look(&options.cancel)? };
         table.schema = table.typed(names, found, types).in_file(first.path())?;
         Ok(table)
     }
 
     /// Looks at every record, and counts them.
-    fn look(&mut self) -> Result<S::Found> {
+    fn look(&mut self, cancel: &CancelToken) -> Result<S::Found> {
         let looked: Vec<_> = parallel::try_map(&self.blocks, |block| {
+            cancel.check()?;
             let text = block.file.read_range(block.range.clone()).in_file(block.file.path())?;
             Ok::<_, Error>(self.syntax.infer(&text, block.first))
         })?;

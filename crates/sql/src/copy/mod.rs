@@ -1,0 +1,78 @@
+//! `COPY … TO 'x.tatami'`: writes the result of a query in any format of the facade.
+
+mod plain;
+
+use std::sync::Arc;
+
+use arrow_schema::SchemaRef;
+use datafusion::sql::parser::{CopyToSource, CopyToStatement, DFParser, Statement};
+use datafusion::sql::sqlparser::ast::{Statement as SqlStatement, Value};
+use tesselle::core::{Sink, WriteRequest, WriteTarget};
+use tesselle::{Driver, Error, Format, Location, Result, Uri, WriteOptions, WriteReport};
+
+use crate::error::ours;
+pub(crate) use plain::{Plain, plain};
+
+/// A COPY statement executed by Tesselle.
+pub(crate) struct Copy {
+    /// The query whose rows are written.
+    pub(crate) query: Statement,
+    name: String,
+    target: Location,
+    to: &'static dyn Format,
+    options: WriteOptions,
+}
+
+impl Copy {
+    /// Reads the statement.
+    pub(crate) fn new(statement: &CopyToStatement) -> Result<Self> {
+        let to = tesselle::target_format(statement.stored_as.as_deref(), &statement.target)?;
+        if !statement.partitioned_by.is_empty() {
+            return Err(
+                Error::invalid("COPY … PARTITIONED BY is not supported").hint("write one file per COPY")
+            );
+        }
+        let query = match &statement.source {
+            CopyToSource::Relation(name) => {
+                let mut parsed = DFParser::parse_sql(&format!("SELECT * FROM {name}")).map_err(ours)?;
+                parsed.pop_front().ok_or_else(|| Error::internal("a parsed query is missing"))?
+            }
+            CopyToSource::Query(query) => Statement::Statement(Box::new(SqlStatement::Query(query.clone()))),
+        };
+        let mut options = WriteOptions::default();
+        for (name, value) in &statement.options {
+            let text = match value {
+                Value::SingleQuotedString(text) | Value::DoubleQuotedString(text) => text.clone(),
+                other => other.to_string(),
+            };
+            match name.to_ascii_lowercase().as_str() {
+                "overwrite" => options.overwrite = text.eq_ignore_ascii_case("true"),
+                "table" => options.table = Some(text),
+                other => options.settings.set(other, text),
+            }
+        }
+        let (name, target) = (statement.target.clone(), Uri::target(&statement.target)?);
+        Ok(Self { query, name, target, to, options })
+    }
+
+    /// Converts a query that is a scan of one file: what the file knows of its rows comes along.
+    pub(crate) fn convert(&self, source: Plain, driver: &Driver) -> Result<WriteReport> {
+        let mut convert = tesselle::convert(source.uri, self.name.clone())
+            .opener(source.opener)
+            .scan(source.scan)
+            .format(self.to.name())
+            .options(self.options.settings.clone())
+            .overwrite(self.options.overwrite);
+        if let Some(table) = &self.options.table {
+            convert = convert.table(table.clone());
+        }
+        convert.on(driver).run()
+    }
+
+    /// The sink of the rows; nothing is visible before it is finished.
+    pub(crate) fn sink(&self, schema: &SchemaRef, driver: &Driver) -> Result<Box<dyn Sink>> {
+        let target = WriteTarget::Location(self.target.clone());
+        let request = WriteRequest::new(target, Arc::clone(schema), self.options.clone());
+        Ok(tesselle::start_write(self.to, request, false, driver)?.sink)
+    }
+}
