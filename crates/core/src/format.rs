@@ -357,6 +357,25 @@ impl Settings {
         self.0.insert(name.into(), value.into());
     }
 
+    /// With this setting added or replaced.
+    #[must_use]
+    #[expect(clippy::needless_pass_by_value, reason = "a number reads better than a reference to one")]
+    pub fn with(mut self, name: impl Into<String>, value: impl ToString) -> Self {
+        self.set(name, value.to_string());
+        self
+    }
+
+    /// With this setting added or replaced; its value is a list, separated by commas.
+    #[must_use]
+    pub fn with_list<T: ToString>(
+        self,
+        name: impl Into<String>,
+        values: impl IntoIterator<Item = T>,
+    ) -> Self {
+        let values: Vec<String> = values.into_iter().map(|value| value.to_string()).collect();
+        self.with(name, values.join(","))
+    }
+
     /// Adds or replaces all settings of `others`.
     pub fn extend(&mut self, others: Self) {
         self.0.extend(others.0);

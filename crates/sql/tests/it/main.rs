@@ -3,6 +3,7 @@
 
 mod budgets;
 mod copy;
+mod examples;
 mod explain;
 mod files;
 mod pushdown;

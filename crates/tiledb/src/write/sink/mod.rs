@@ -12,6 +12,7 @@ mod options;
 mod rows;
 mod schema;
 mod sparse;
+mod typed;
 
 use arrow_array::RecordBatch;
 pub use from_array::write_array;
@@ -20,6 +21,7 @@ use tesselle_core::storage::StagedFolder;
 use tesselle_core::{
     Attribute, Created, Driver, Error, Fitted, Location, Result, Sink, Summary, WriteRequest,
 };
+pub use typed::WriteOptions;
 
 use self::options::SinkSettings;
 use self::schema::{ColumnPlan, DimensionPlan};
