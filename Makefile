@@ -1,5 +1,5 @@
 # make demo and make test are all that is needed; the other targets are slower suites with tools of their own.
-.PHONY: demo test release wheel python-test setup tools lint docs bench fuzz hostile interop
+.PHONY: demo test release wheel python-test setup tools lint docs bench fuzz crash hostile interop
 
 CARGO ?= cargo
 
@@ -37,6 +37,9 @@ bench: ## side by side with the original engines: benches/compare/README.md
 
 fuzz: ## FUZZ_SECONDS per target, needs cargo-fuzz: fuzz/README.md
 	fuzz/run.sh
+
+crash: ## every command that writes, killed before every change that it makes on the disk
+	TESSELLE_THOROUGH=1 $(CARGO) test -p tess --test crash
 
 hostile: ## every small golden file cut at every offset and flipped ten thousand times, in an optimized build
 	$(CARGO) test --release -p tesselle-tet --test corrupt -- --ignored

@@ -1,32 +1,41 @@
 #!/usr/bin/env bash
-# Runs every fuzz target for FUZZ_SECONDS (60) on a corpus seeded with the demo's samples and small golden files.
-#   fuzz/run.sh [TARGET…]
-# TESS names the binary that makes the samples; without it one is built.
-# Needs cargo-fuzz (cargo install cargo-fuzz). The sanitizer flags are unstable: the pinned compiler is configured to accept them.
+# Runs fuzz targets for FUZZ_SECONDS (60) each, from the seeds in fuzz/seeds and what earlier runs found.
+#   fuzz/run.sh [TARGET…]             the named targets, or all
+#   fuzz/run.sh --replay [TARGET…]    only the seeds, each once
+#   fuzz/run.sh --minimize [TARGET…]  rebuilds the seeds: the fewest inputs that reach what all inputs found so far do
+# Needs cargo-fuzz (cargo install cargo-fuzz). The flags are unstable: the pinned compiler is told to take them.
 set -euo pipefail
 cd "$(dirname "$0")"
 if ! cargo fuzz --version >/dev/null 2>&1; then
     echo "cargo-fuzz is missing: cargo install cargo-fuzz" >&2
     exit 1
 fi
-samples=$(mktemp -d)
-trap 'rm -rf "$samples"' EXIT
-if [ -n "${TESS:-}" ]; then
-    "$TESS" demo "$samples" --force >/dev/null
-else
-    (cd .. && cargo run --quiet -p tess -- demo "$samples" --force >/dev/null)
-fi
-mkdir -p seeds corpus/{tet,tsfile,tatami,tiledb,predicate}
-rm -rf seeds/tiledb && cp -r "$samples/points.tiledb" seeds/tiledb
-for format in tet tsfile tatami; do
-    cp "$samples"/*."$format" "corpus/$format/"
-    # Small files are tried many times faster than large ones, and the golden ones hold what the samples do not.
-    find "../crates/$format/tests" -name "*.$format" -size -16k -exec sh -c 'cp "$1" "$2/$(basename "$(dirname "$1")")-$(basename "$1")"' _ {} "corpus/$format" \;
-done
-printf '"time" BETWEEN 1 AND 2 OR NOT a IN (1.5, X%s00%s)' "'" "'" > corpus/predicate/seed
+mode=run
+case "${1:-}" in
+--replay | --minimize)
+    mode=${1#--}
+    shift
+    ;;
+esac
 targets=("$@")
-[ ${#targets[@]} -gt 0 ] || targets=(tet tsfile tatami tiledb predicate)
+[ ${#targets[@]} -gt 0 ] || targets=(tet tsfile tatami tiledb tiledb_meta foreign repair search predicate words)
 export RUSTC_BOOTSTRAP=1
+# Without a sanitizer: the code is safe, and what is looked for are panics, hangs and broken promises.
+flags=(-s none --fuzz-dir .)
+limits=(-rss_limit_mb=2048 -timeout=30 -max_len=65536)
 for target in "${targets[@]}"; do
-    cargo fuzz run "$target" -- -max_total_time="${FUZZ_SECONDS:-60}" -rss_limit_mb=2048 -timeout=30 -max_len=200000
+    mkdir -p "corpus/$target" "seeds/$target"
+    case $mode in
+    replay) cargo fuzz run "${flags[@]}" "$target" "seeds/$target" -- -runs=0 "${limits[@]}" ;;
+    run)
+        cargo fuzz run "${flags[@]}" "$target" "corpus/$target" "seeds/$target" -- \
+            -max_total_time="${FUZZ_SECONDS:-60}" "${limits[@]}"
+        ;;
+    minimize)
+        rm -rf "corpus/$target.new" && mkdir "corpus/$target.new"
+        cargo fuzz run "${flags[@]}" "$target" "corpus/$target.new" "corpus/$target" "seeds/$target" -- \
+            -merge=1 "${limits[@]}" -max_len=8192
+        rm -rf "seeds/$target" && mv "corpus/$target.new" "seeds/$target"
+        ;;
+    esac
 done

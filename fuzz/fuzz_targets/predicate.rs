@@ -1,4 +1,4 @@
-//! An arbitrary string as a condition; a parsed condition prints as a string that parses to the same condition.
+//! Any string, taken for a condition; what parses prints as something that parses to the same.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,14 +1,23 @@
-//! Any bytes, taken for a tatami file.
+//! Any bytes, taken for a tatami file and for a search segment. Mutations keep its checksums right, mostly.
 #![no_main]
 
-use std::sync::LazyLock;
-
-use libfuzzer_sys::fuzz_target;
-use tesselle_core::{Driver, DriverOptions};
-
-static DRIVER: LazyLock<Driver> =
-    LazyLock::new(|| Driver::new(&DriverOptions { threads: Some(1), memory: Some(256 << 20) }).unwrap());
+use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
+use tesselle::tatami::search::{SearchOptions, Syntax, search};
+use tesselle_core::testing::exercise;
+use tesselle_fuzz::{DRIVER, file, options, seal};
 
 fuzz_target!(|bytes: &[u8]| {
-    let _ = tesselle_core::testing::exercise(&tesselle_tatami::Tatami, bytes, &DRIVER);
+    let format = &tesselle::tatami::Tatami;
+    let _ = exercise(format, bytes, &DRIVER);
+    let request = SearchOptions { syntax: Syntax::Boolean, highlight: Some(40), ..SearchOptions::default() };
+    let _ = search(&file(format, bytes), "the OR (river AND NOT \"a b\")", &request, &options(), &DRIVER);
+});
+
+fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
+    let size = fuzzer_mutate(data, size, max_size);
+    // Wrong checksums have to be found as well.
+    if seed % 16 != 0 {
+        seal::tatami(&mut data[..size]);
+    }
+    size
 });

@@ -1,14 +1,10 @@
 //! Any bytes, taken for a tet file.
 #![no_main]
 
-use std::sync::LazyLock;
-
 use libfuzzer_sys::fuzz_target;
-use tesselle_core::{Driver, DriverOptions};
-
-static DRIVER: LazyLock<Driver> =
-    LazyLock::new(|| Driver::new(&DriverOptions { threads: Some(1), memory: Some(256 << 20) }).unwrap());
+use tesselle_core::testing::exercise;
+use tesselle_fuzz::DRIVER;
 
 fuzz_target!(|bytes: &[u8]| {
-    let _ = tesselle_core::testing::exercise(&tesselle_tet::Tet, bytes, &DRIVER);
+    let _ = exercise(&tesselle::tet::Tet, bytes, &DRIVER);
 });

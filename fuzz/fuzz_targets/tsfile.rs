@@ -1,15 +1,11 @@
-//! Arbitrary bytes as a TsFile, and as the deletions next to one.
+//! Any bytes, taken for a TsFile, and for the deletions beside one.
 #![no_main]
 
-use std::sync::LazyLock;
-
 use libfuzzer_sys::fuzz_target;
-use tesselle_core::{Driver, DriverOptions};
-
-static DRIVER: LazyLock<Driver> =
-    LazyLock::new(|| Driver::new(&DriverOptions { threads: Some(1), memory: Some(256 << 20) }).unwrap());
+use tesselle_core::testing::exercise;
+use tesselle_fuzz::DRIVER;
 
 fuzz_target!(|bytes: &[u8]| {
-    let _ = tesselle_core::testing::exercise(&tesselle_tsfile::TsFile, bytes, &DRIVER);
-    let _ = tesselle_tsfile::meta::mods2::parse_all(bytes);
+    let _ = exercise(&tesselle::tsfile::TsFile, bytes, &DRIVER);
+    let _ = tesselle::tsfile::meta::mods2::parse_all(bytes);
 });

@@ -20,7 +20,7 @@ from ._scan import Scan, scan
 from ._search import Hit, index, search
 from ._sql import Result, sql
 from ._table import Table
-from ._write import convert, write
+from ._write import append, convert, write
 
 if TYPE_CHECKING:
     from . import polars as polars
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Array", "Container", "DataError", "Dataset", "Difference", "Error", "Finding", "Hit", "InvalidCall",
     "NotFound", "Report", "Result", "Scan", "Schema", "StorageError", "Table", "UnknownName", "__version__",
-    "configure", "convert", "dataset", "diff", "index", "open", "polars", "repair", "scan", "search", "sql",
+    "append", "configure", "convert", "dataset", "diff", "index", "open", "polars", "repair", "scan", "search", "sql",
     "verify", "write",
 ]  # fmt: skip
 

@@ -22,6 +22,8 @@ __all__ = [
     "Answer",
     "Session",
     "Table",
+    "append_array",
+    "append_rows",
     "write_array",
     "write_rows",
     "main",
@@ -55,6 +57,10 @@ def index(
     overwrite: bool,
 ) -> str: ...
 def search(uri: str, query: str, k: int, condition: str | None, plain: bool, opening: dict[str, Any]) -> str: ...
+def append_rows(data: Any, target: dict[str, Any]) -> str: ...
+def append_array(
+    data: Any, dtype: str, shape: list[int], dims: list[str] | None, target: dict[str, Any]
+) -> str: ...
 def write_rows(data: Any, target: dict[str, Any]) -> str: ...
 def write_array(
     data: Any, dtype: str, shape: list[int], dims: list[str] | None, target: dict[str, Any]

@@ -1,4 +1,4 @@
-"""Writing and converting."""
+"""Writing, appending and converting."""
 
 from __future__ import annotations
 
@@ -55,18 +55,45 @@ def write(
         "settings": settings(options), "metadata": attributes(metadata),
     }  # fmt: skip
     if hasattr(data, "dims") and hasattr(data, "coords"):
-        named = None if data.name is None else str(data.name)
-        return _array(data.to_numpy(), [str(name) for name in data.dims], {**target, "table": table or named})
-    if not _speaks_arrow(data) and hasattr(data, "__array__") and not hasattr(data, "columns"):
-        return _array(data, getattr(data, "dims", None), target)
-    return json.loads(_native.write_rows(arrow_of(data), target))  # type: ignore[no-any-return]
+        target["table"] = table or (None if data.name is None else str(data.name))
+    cells = _cells(data)
+    report = _native.write_rows(arrow_of(data), target) if cells is None else _native.write_array(*cells, target)
+    return json.loads(report)  # type: ignore[no-any-return]
+
+
+def append(
+    data: Any, uri: Uri, *, axis: str | int | None = None, key: bytes | str | None = None, **options: Any
+) -> dict[str, Any]:
+    """Adds rows to a table, or cells to a dense array along an axis. Readers see the old state or the new one.
+
+    Args:
+        data: what :func:`write` takes.
+        uri: the file to extend, perhaps with ``#table``.
+        axis: the axis that a dense array grows along, by name or number; the first by default.
+        key: the key of an encrypted array.
+        **options: settings of the format.
+
+    Returns:
+        The report: format, rows and bytes that were added.
+    """
+    target = {
+        "uri": path(uri), "axis": None if axis is None else str(axis), "settings": settings(options),
+        "opening": opening(key=key),
+    }  # fmt: skip
+    cells = _cells(data)
+    report = _native.append_rows(arrow_of(data), target) if cells is None else _native.append_array(*cells, target)
+    return json.loads(report)  # type: ignore[no-any-return]
 
 
 def _speaks_arrow(data: Any) -> bool:
     return hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__")
 
 
-def _array(data: Any, dims: Sequence[str] | None, target: dict[str, Any]) -> dict[str, Any]:
+def _cells(data: Any) -> tuple[Any, str, list[int], list[str] | None] | None:
+    """Returns the bytes, type, shape and axes of an array; ``None`` for what is a table."""
+    is_labelled = hasattr(data, "dims") and hasattr(data, "coords")
+    if not is_labelled and (_speaks_arrow(data) or not hasattr(data, "__array__") or hasattr(data, "columns")):
+        return None
     import numpy
 
     array = numpy.asarray(data)
@@ -74,11 +101,9 @@ def _array(data: Any, dims: Sequence[str] | None, target: dict[str, Any]) -> dic
     if kind not in _NAMES:
         raise TypeError(f"an array of {array.dtype} cannot be written; cast it to a number type")
     array = numpy.ascontiguousarray(array, array.dtype.newbyteorder("<"))
-    view = array.reshape(-1).view(numpy.uint8)
-    shape = list(numpy.shape(data))
-    names = None if dims is None else list(dims)
-    report = _native.write_array(view, _NAMES[kind], shape, names, target)
-    return json.loads(report)  # type: ignore[no-any-return]
+    dims = getattr(data, "dims", None)
+    axes = None if dims is None else [str(name) for name in dims]
+    return array.reshape(-1).view(numpy.uint8), _NAMES[kind], list(numpy.shape(data)), axes
 
 
 def arrow_of(data: Any) -> Any:

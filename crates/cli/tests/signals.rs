@@ -222,3 +222,57 @@ fn a_read_that_waits_for_a_pipe_ends() {
         assert_eq!(entries(folder.path()), std::slice::from_ref(&pipe));
     }
 }
+
+#[cfg(feature = "sql")]
+mod spilling {
+    use super::*;
+
+    const SORT: &str = "SELECT c, b, a, time FROM '@rows.csv' ORDER BY c || b, a DESC";
+
+    /// Starts a sort that spills into `spill`, and waits until it has.
+    fn start(data: &Path, spill: &Path) -> Run {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tess"));
+        let sql = SORT.replace('@', &format!("{}/", data.display()));
+        command.args(["sql", &sql, "--memory-limit", "4MiB", "--threads", "2", "--as", "csv"]);
+        command.env("TMPDIR", spill).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut run = Run { child: command.spawn().unwrap(), what: "a sort that spills".to_owned() };
+        run.wait_for(|_| holds_bytes(spill));
+        run
+    }
+
+    /// Whether some file below a folder holds something; files may go while this looks.
+    fn holds_bytes(folder: &Path) -> bool {
+        let mut entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.any(|entry| {
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            if is_folder {
+                holds_bytes(&entry.path())
+            } else {
+                entry.metadata().is_ok_and(|file| file.len() > 0)
+            }
+        })
+    }
+
+    #[test]
+    fn what_a_query_has_spilled_goes_with_it() {
+        let [data, spill] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+        rows(data.path());
+        // The first signal cancels, the second one ends the process at once.
+        let run = start(data.path(), spill.path());
+        run.signal("INT");
+        run.end_by("INT");
+        assert_eq!(entries(spill.path()), Vec::<PathBuf>::new());
+        // Nothing can be removed by a process that is killed; the next one does it.
+        let mut run = start(data.path(), spill.path());
+        run.child.kill().unwrap();
+        run.child.wait().unwrap();
+        assert_eq!(entries(spill.path()).len(), 1);
+        let next = Command::new(env!("CARGO_BIN_EXE_tess"))
+            .args(["sql", "SELECT 1"])
+            .env("TMPDIR", spill.path())
+            .output()
+            .unwrap();
+        assert!(next.status.success());
+        assert_eq!(entries(spill.path()), Vec::<PathBuf>::new());
+    }
+}

@@ -144,3 +144,24 @@ fn a_screen_shows_the_first_rows_and_a_note() {
     let out = tess(&["SELECT 1 AS one"]);
     assert!(text(&out.stderr).starts_with("1 row in "), "{}", text(&out.stderr));
 }
+
+#[cfg(unix)]
+#[test]
+fn ten_thousand_files_are_queried_with_few_descriptors() {
+    const FILES: usize = 10_000;
+    let folder = tempfile::tempdir().unwrap();
+    let first = folder.path().join("0.csv");
+    std::fs::write(&first, "a,b\n1,2\n3,4\n").unwrap();
+    for number in 1..FILES {
+        std::fs::hard_link(&first, folder.path().join(format!("{number}.csv"))).unwrap();
+    }
+    let sql = format!("SELECT count(*), sum(a) FROM '{}'", folder.path().display());
+    let out = std::process::Command::new("/bin/sh")
+        .args(["-c", "ulimit -n 256; exec \"$0\" sql \"$1\" --as csv", env!("CARGO_BIN_EXE_tess"), &sql])
+        .output()
+        .unwrap();
+    let error = String::from_utf8_lossy(&out.stderr);
+    assert!(out.status.success(), "{error}");
+    let rows = String::from_utf8_lossy(&out.stdout).into_owned();
+    assert!(rows.ends_with(&format!("{},{}\n", 2 * FILES, 4 * FILES)), "{rows}");
+}

@@ -27,7 +27,8 @@ fn others() -> BTreeMap<String, usize> {
 }
 
 fn run(folder: &Path, args: &str) {
-    let place = |word: &str| word.replace('@', &format!("{}/", folder.display()));
+    // Words of one argument are joined by bars.
+    let place = |word: &str| word.replace('|', " ").replace('@', &format!("{}/", folder.display()));
     let args = ["tess"].into_iter().chain(args.split(' ')).map(|word| place(word).into());
     let code = tess::run(args);
     assert_eq!(format!("{code:?}"), format!("{:?}", ExitCode::SUCCESS));
@@ -42,6 +43,7 @@ fn no_verb_starts_a_pool_besides_the_drivers() {
         writeln!(text, "{i},{},{}.5,word{}", i * 7 % 1000, i % 777, i % 91).unwrap();
     }
     fs::write(at.join("rows.csv"), text).unwrap();
+    fs::create_dir(at.join("files")).unwrap();
     run(at, "convert @rows.csv @grid.npy --columns b");
     let before = others();
     for call in [
@@ -69,6 +71,27 @@ fn no_verb_starts_a_pool_besides_the_drivers() {
         "index @rows.csv @segment.tatami --text c",
         "search @segment.tatami word1",
         "cat @x.tatami --as csv -o @cat.csv",
+        "cat @dense.tiledb -o @cat.jsonl --as jsonl",
+        "cat @x.zarr --where value>700 -o @cat.arrow --as arrow",
+        "convert @x.tatami @again.tatami",
+        "convert @sparse.tiledb @again.tiledb",
+        "tet append @x.tet @grid.npy",
+        "tet add @x.tet @grid.npy --name more",
+        "tet rename @x.tet more other",
+        "tet remove @x.tet other",
+        "tsfile compact @x.tsfile @compacted.tsfile",
+        "convert @x.tatami @files/one.tatami",
+        "convert @x.tatami @files/two.tatami",
+        "tatami collection add @files one.tatami two.tatami",
+        "tatami collection merge @files merged.tatami",
+        "tatami collection compact @files",
+        "tiledb write @dense.tiledb @grid.npy",
+        "tiledb fragments @dense.tiledb",
+        "sketch @x.tsfile",
+        #[cfg(feature = "sql")]
+        "sql SELECT|c,count(*)|FROM|'@x.parquet'|GROUP|BY|c|ORDER|BY|c",
+        #[cfg(feature = "sql")]
+        "sql COPY|(SELECT|*|FROM|'@rows.csv')|TO|'@copied.tatami'",
         "info @x.tet",
     ] {
         run(at, call);

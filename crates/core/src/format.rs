@@ -248,6 +248,8 @@ pub struct OpenOptions {
     pub text: TextOptions,
     /// Also rows that are marked as deleted but still stored, where the format has such.
     pub deleted: bool,
+    /// The value that a repair puts where elements are lost; formats that cannot keep gaps refuse it.
+    pub fill: Option<String>,
     /// Bounds that apply regardless of what a file states.
     pub limits: Limits,
     /// Ends an opening that takes long: where the types of columns are inferred, all values are read.
@@ -353,6 +355,25 @@ impl Settings {
     /// Adds or replaces a setting.
     pub fn set(&mut self, name: impl Into<String>, value: impl Into<String>) {
         self.0.insert(name.into(), value.into());
+    }
+
+    /// With this setting added or replaced.
+    #[must_use]
+    #[expect(clippy::needless_pass_by_value, reason = "a number reads better than a reference to one")]
+    pub fn with(mut self, name: impl Into<String>, value: impl ToString) -> Self {
+        self.set(name, value.to_string());
+        self
+    }
+
+    /// With this setting added or replaced; its value is a list, separated by commas.
+    #[must_use]
+    pub fn with_list<T: ToString>(
+        self,
+        name: impl Into<String>,
+        values: impl IntoIterator<Item = T>,
+    ) -> Self {
+        let values: Vec<String> = values.into_iter().map(|value| value.to_string()).collect();
+        self.with(name, values.join(","))
     }
 
     /// Adds or replaces all settings of `others`.

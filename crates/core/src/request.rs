@@ -31,6 +31,8 @@ pub struct Capabilities {
     pub joins_tables: bool,
     /// Its files have structures and statistics to verify, besides decoding them.
     pub verifies: bool,
+    /// A repair fills what is lost with a value.
+    pub fills_lost: bool,
     /// Its containers can be encrypted with a key.
     pub encrypts: bool,
 }
@@ -46,6 +48,7 @@ impl Capabilities {
         infers_types: false,
         joins_tables: false,
         verifies: false,
+        fills_lost: false,
         encrypts: false,
     };
     /// A format that takes rows and whole arrays.

@@ -46,7 +46,7 @@ mod _native {
     #[pymodule_export]
     use super::table::Table;
     #[pymodule_export]
-    use super::write::{write_array, write_rows};
+    use super::write::{append_array, append_rows, write_array, write_rows};
 
     /// Runs the command line with these arguments, program name first; returns the exit code.
     #[pyfunction]

@@ -4,11 +4,12 @@ use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use tesselle::array::MemoryArray;
-use tesselle::{Attribute, DType, Error};
+use tesselle::core::RowStream;
+use tesselle::{Append, Attribute, DType, Error};
 
 use crate::capsules::{self, Shared};
 use crate::error::raise;
-use crate::options::settings;
+use crate::options::{Opening, settings};
 use crate::run::long;
 
 /// Where and how to write: what `tesselle._write` makes of its keywords.
@@ -99,4 +100,54 @@ fn array(
         None => array,
     };
     array.map_err(|error| raise(&error))
+}
+
+/// What is extended, and how: what `tesselle.append` makes of its keywords.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Extension {
+    uri: String,
+    axis: Option<String>,
+    settings: Vec<(String, String)>,
+    opening: Opening,
+}
+
+impl Extension {
+    /// Adds what `source` makes an addition of; returns the report as JSON.
+    fn run(self, py: Python<'_>, source: impl FnOnce(String) -> Append + Send) -> PyResult<String> {
+        let options = self.opening.options()?;
+        long(py, move |driver| {
+            let mut append = source(self.uri).options(settings(self.settings)).target_options(options);
+            if let Some(axis) = self.axis {
+                append = append.axis(axis);
+            }
+            Ok(append.on(driver).run()?.to_json().to_string())
+        })
+    }
+}
+
+/// Adds the rows of anything that speaks Arrow to a container; returns the report as JSON.
+#[pyfunction]
+pub(crate) fn append_rows(py: Python<'_>, data: &Bound<'_, PyAny>, target: Extension) -> PyResult<String> {
+    let reader = capsules::import(data)?;
+    target.run(py, move |uri| {
+        let schema = reader.schema();
+        let batches = reader.map(|batch| batch.map_err(capsules::stream_error));
+        tesselle::append_rows(RowStream { schema, batches: Box::new(batches) }, uri)
+    })
+}
+
+/// Adds a C-contiguous, little-endian array from memory to a dense array; returns the report as JSON.
+#[pyfunction]
+#[pyo3(signature = (data, dtype, shape, dims, target))]
+pub(crate) fn append_array(
+    py: Python<'_>,
+    data: PyBuffer<u8>,
+    dtype: &str,
+    shape: Vec<u64>,
+    dims: Option<Vec<String>>,
+    target: Extension,
+) -> PyResult<String> {
+    let array = array(data, dtype, shape, dims)?;
+    target.run(py, move |uri| tesselle::append_array(array, uri))
 }

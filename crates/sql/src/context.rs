@@ -6,11 +6,13 @@ use std::sync::Arc;
 use datafusion::catalog::{DynamicFileCatalog, UrlTableFactory};
 use datafusion::common::config::ConfigNonZeroUsize;
 use datafusion::execution::FunctionRegistry;
+use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::session_state::SessionStateBuilder;
 use datafusion::prelude::{SessionConfig, SessionContext};
-use tesselle::Result;
+use tesselle::storage::StagedFolder;
+use tesselle::{Location, Result};
 
 use crate::bounds::AnswerFromBounds;
 use crate::decimals::DecimalsAmongFloats;
@@ -34,6 +36,13 @@ const MERGE_RESERVE: usize = 10 << 20;
 /// writer takes to write it, and writing does not wait.
 const SPILL_FILE: usize = 1;
 
+/// Where operators spill: a staged folder, so that it goes when the process is ended by a signal, and the next session
+/// removes what a killed one has left. Where none can be made, an operator that has to spill reports why.
+fn spill_folder() -> Option<StagedFolder> {
+    let target = Location::local(std::env::temp_dir().join("tess-spill")).ok()?;
+    StagedFolder::new(&target).ok()
+}
+
 /// A context whose operators share `memory` bytes and spill beyond, and the tables that are files. Where the bound was
 /// `given`, joins are those that can spill.
 pub(crate) fn build(opener: &Opener, memory: u64, given: bool) -> Result<(SessionContext, Arc<FileTables>)> {
@@ -52,7 +61,15 @@ pub(crate) fn build(opener: &Opener, memory: u64, given: bool) -> Result<(Sessio
     options.sql_parser.parse_float_as_decimal = true;
     options.execution.max_spill_file_size_bytes = ConfigNonZeroUsize::try_new(SPILL_FILE).map_err(ours)?;
     let pool = TrackConsumersPool::new(FairSpillPool::new(memory), NAMED_CONSUMERS);
-    let runtime = RuntimeEnvBuilder::new().with_memory_pool(Arc::new(pool)).build_arc().map_err(ours)?;
+    let mut runtime = RuntimeEnvBuilder::new().with_memory_pool(Arc::new(pool));
+    if let Some(folder) = spill_folder() {
+        let place = std::path::PathBuf::from(folder.location().path());
+        let disk = DiskManagerBuilder::default().with_mode(DiskManagerMode::Directories(vec![place]));
+        runtime = runtime.with_disk_manager_builder(disk);
+        // It lives as long as anything that may spill into it.
+        config = config.with_extension(Arc::new(folder));
+    }
+    let runtime = runtime.build_arc().map_err(ours)?;
     let plain = SessionContext::new_with_config_rt(config, runtime);
 
     let files = Arc::new(FileTables::new(opener.clone()));

@@ -3,6 +3,16 @@
 use datafusion::common::{DataFusionError, SchemaError};
 use tesselle::{Action, Error, ErrorKind};
 
+/// Converts an error into one of DataFusion, which passes it on unchanged.
+pub fn to_datafusion(error: Error) -> DataFusionError {
+    external(error)
+}
+
+/// Converts an error of DataFusion; returns the Tesselle error that it wraps, if it does.
+pub fn from_datafusion(error: DataFusionError) -> Error {
+    ours(error)
+}
+
 /// Wraps a Tesselle error for DataFusion.
 pub(crate) fn external(error: Error) -> DataFusionError {
     DataFusionError::External(Box::new(error))

@@ -37,6 +37,7 @@ pub use answer::Answer;
 pub use condition::condition;
 /// One parsed statement, as [`Session::parse`] gives and [`Session::run`] takes it.
 pub use datafusion::sql::parser::Statement;
+pub use error::{from_datafusion, to_datafusion};
 pub use interrupt::Interrupt;
 pub use provider::TesselleTable;
 pub use session::{Session, SessionOptions};

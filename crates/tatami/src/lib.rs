@@ -41,4 +41,5 @@ pub use format::Tatami;
 pub use meta::types::{Codec, Encoding, LogicalType};
 pub use open::File;
 pub use write::options::{Profile, WriterOptions};
+pub use write::typed::WriteOptions;
 pub use write::writer::Writer;

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use arrow_schema::DataType;
+use tesselle_core::array::{GridColumn, GridTable};
+use tesselle_core::storage::MemoryStorage;
 use tesselle_core::{
     Action, AppendRequest, ArrayView, Context, Driver, Error, OpenOptions, Predicate, Result, RowStream,
-    Scan, Settings, Summary,
+    Scan, Settings, Summary, driver,
 };
 
 use crate::cast;
@@ -36,6 +38,11 @@ pub fn append_rows(rows: RowStream<'static>, output: impl Into<String>) -> Appen
     Append::new(Source::Rows(rows), output.into())
 }
 
+/// Starts to put together an addition of an array to the dense array that `output` names.
+pub fn append_array(array: impl Into<Arc<dyn ArrayView>>, output: impl Into<String>) -> Append {
+    Append::new(Source::Array(array.into()), output.into())
+}
+
 /// An addition that is put together. See [`append`].
 #[must_use = "nothing is added before `run`"]
 pub struct Append {
@@ -53,6 +60,7 @@ pub struct Append {
 enum Source {
     Uri(String),
     Rows(RowStream<'static>),
+    Array(Arc<dyn ArrayView>),
 }
 
 /// What an append did.
@@ -172,14 +180,20 @@ fn source(
     opener: Opener,
     scan: &Scan,
     casts: &[(String, DataType)],
-    driver: &Driver,
+    run: &Driver,
 ) -> Result<Added> {
     let uri = match source {
         Source::Uri(uri) => uri,
         Source::Rows(rows) => return Ok((rows, None)),
+        Source::Array(array) => {
+            let column = GridColumn { name: "value".to_owned(), array: Arc::clone(&array), is_bool: false };
+            let table = GridTable::new("", vec![column], Arc::new(MemoryStorage::new()))?;
+            let rows = cast::cast(driver::scan(&table, &Scan::all(), run, driver::Order::Plan)?, &[])?;
+            return Ok((rows, Some(array)));
+        }
     };
-    let table = opener.on(driver).open_table(&uri)?;
+    let table = opener.on(run).open_table(&uri)?;
     let array = table.array().filter(|_| *scan == Scan::all() && casts.is_empty());
-    let rows = cast::cast(table.scan().with(scan.clone()).on(driver).rows()?, casts)?;
+    let rows = cast::cast(table.scan().with(scan.clone()).on(run).rows()?, casts)?;
     Ok((rows, array))
 }

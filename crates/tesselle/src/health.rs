@@ -175,6 +175,10 @@ struct Staged {
 impl Staged {
     fn repair(source: &Location, target: &Location, opener: &Opener, driver: &Driver) -> Result<Self> {
         let (format, options) = (opener.format_of(source)?, opener.open_options());
+        if options.fill.is_some() && !format.capabilities().fills_lost {
+            let text = format!("a repair of {} drops lost data and fills nothing", format.title());
+            return Err(Error::invalid(text));
+        }
         let folder = StagedFolder::new(target)?;
         // The name matters to some formats.
         let inner = folder.join(target.name())?;

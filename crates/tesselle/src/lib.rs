@@ -29,12 +29,14 @@
 //! use std::sync::Arc;
 //!
 //! use tesselle::arrow::array::{ArrayRef, Float64Array, Int64Array, RecordBatch};
+//! use tesselle::tsfile;
 //!
 //! let time: ArrayRef = Arc::new(Int64Array::from(vec![1, 2, 3]));
 //! let speed: ArrayRef = Arc::new(Float64Array::from(vec![80.5, 81.0, 79.5]));
 //! let batch = RecordBatch::try_from_iter([("time", time), ("speed", speed)])?;
 //!
-//! let mut writer = tesselle::create(uri, batch.schema()).set("device", "root.fleet.truck1").start()?;
+//! let options = tsfile::WriteOptions::new().device("root.fleet.truck1");
+//! let mut writer = tesselle::create(uri, batch.schema()).options(options).start()?;
 //! writer.write(&batch)?;
 //! assert_eq!(writer.finish()?.summary.rows, 3);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -49,10 +51,11 @@
 //! # let path = folder.path().join("field.tet");
 //! # let uri = path.to_str().ok_or("the path is UTF-8")?;
 //! use tesselle::array::MemoryArray;
+//! use tesselle::tet;
 //!
 //! let cells: Vec<f32> = (0..400 * 300).map(|i| i as f32).collect();
 //! let field = MemoryArray::from_slice(&cells, [400, 300])?;
-//! tesselle::create_array(uri, field).set("chunk", "64,64").set("codec", "zstd").write()?;
+//! tesselle::create_array(uri, field).options(tet::WriteOptions::new().chunk([64, 64]).codec(tet::Codec::Zstd)).write()?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -81,6 +84,12 @@
 //! Calls run on [`default_driver`], unless a builder is given another [`Driver`] with `on`. Every builder also takes a
 //! [`CancelToken`] with `cancel_with`.
 //!
+//! # Features
+//!
+//! All formats are on by default: `tiledb`, `tsfile`, `tet`, `tatami` (with search), `parquet`, `arrow-ipc`, `text` (CSV and JSON
+//! lines) and `zarr` (with npy). `async`, on by default too, adds streams of batches for the caller's
+//! runtime. `cloud` adds object stores, `serde` the plain form of read requests for other processes.
+//!
 //! This is the only crate that knows all formats; everything above it (SQL, command line, Python) goes through it.
 #![forbid(unsafe_code)]
 
@@ -98,12 +107,15 @@ mod open;
 mod registry;
 mod run;
 mod scan;
+#[cfg(feature = "tatami")]
 pub mod search;
 mod several;
+#[cfg(feature = "async")]
+mod stream;
 mod walk;
 mod wide;
 
-pub use append::{Append, Appended, append, append_rows};
+pub use append::{Append, Appended, append, append_array, append_rows};
 pub use compression::Compression;
 pub use convert::{Convert, convert};
 pub use create::{Create, CreateArray, WriteReport, Writer, create, create_array};
@@ -114,7 +126,10 @@ pub use name::Uri;
 pub use open::{Dataset, DatasetTable, Opener, open};
 pub use registry::{detect, format_by_extension, format_by_name, formats, target_format};
 pub use scan::TableScan;
+#[cfg(feature = "tatami")]
 pub use search::{Index, Search, index, search};
+#[cfg(feature = "async")]
+pub use stream::RowStream;
 /// The seams that formats implement, for those who add a format or drive one by hand.
 pub use tesselle_core as core;
 pub use tesselle_core::driver::{CancelToken, Rows, default_driver, set_default_driver};
@@ -124,11 +139,15 @@ pub use tesselle_core::{
     Result, RunStats, Scalar, Scan, Secret, Selection, Settings, Severity, Span, Summary, Table, TextOptions,
     TypeChange, WriteOptions, array, driver, parse_types, reduce, storage, type_by_name, type_name,
 };
+#[cfg(feature = "tatami")]
+pub use tesselle_tatami as tatami;
+#[cfg(feature = "tet")]
+pub use tesselle_tet as tet;
+#[cfg(feature = "tiledb")]
+pub use tesselle_tiledb as tiledb;
+#[cfg(feature = "tsfile")]
+pub use tesselle_tsfile as tsfile;
 pub use walk::{Found, find, find_where, is_container};
-/// Format-specific APIs.
-pub use {
-    tesselle_tatami as tatami, tesselle_tet as tet, tesselle_tiledb as tiledb, tesselle_tsfile as tsfile,
-};
 
 /// The crates of Arrow whose types are in this API, in the versions that fit it.
 pub mod arrow {

@@ -163,6 +163,12 @@ impl Opener {
         self.open(uri)?.default_table()
     }
 
+    /// What it runs on.
+    #[cfg(feature = "async")]
+    pub(crate) fn run_on(&self) -> &RunOn {
+        &self.run
+    }
+
     /// The format of the container at a location.
     pub(crate) fn format_of(&self, location: &Location) -> Result<&'static dyn Format> {
         match &self.format {

@@ -3,25 +3,35 @@
 use tesselle_core::{Action, Confidence, Error, Format, Location, Probe, Result};
 
 use crate::compression::Compression;
-use crate::foreign::{ArrowIpc, Csv, JsonLines, Npy, Parquet, Tsv, Zarr};
 
-static FORMATS: [&dyn Format; 11] = [
+static FORMATS: &[&dyn Format] = &[
+    #[cfg(feature = "tet")]
     &tesselle_tet::Tet,
+    #[cfg(feature = "tiledb")]
     &tesselle_tiledb::TileDb,
+    #[cfg(feature = "tsfile")]
     &tesselle_tsfile::TsFile,
+    #[cfg(feature = "tatami")]
     &tesselle_tatami::Tatami,
-    &Parquet,
-    &ArrowIpc,
-    &Csv,
-    &Tsv,
-    &JsonLines,
-    &Npy,
-    &Zarr,
+    #[cfg(feature = "parquet")]
+    &crate::foreign::Parquet,
+    #[cfg(feature = "arrow-ipc")]
+    &crate::foreign::ArrowIpc,
+    #[cfg(feature = "text")]
+    &crate::foreign::Csv,
+    #[cfg(feature = "text")]
+    &crate::foreign::Tsv,
+    #[cfg(feature = "text")]
+    &crate::foreign::JsonLines,
+    #[cfg(feature = "zarr")]
+    &crate::foreign::Npy,
+    #[cfg(feature = "zarr")]
+    &crate::foreign::Zarr,
 ];
 
 /// All formats, in detection order.
 pub fn formats() -> &'static [&'static dyn Format] {
-    &FORMATS
+    FORMATS
 }
 
 fn names() -> impl Iterator<Item = &'static str> {
@@ -60,7 +70,7 @@ pub fn target_format(name: Option<&str>, file: &str) -> Result<&'static dyn Form
 /// The format with the highest confidence for `probe`.
 pub(crate) fn best(probe: &Probe) -> Option<(&'static dyn Format, Confidence)> {
     let mut best = None;
-    for format in FORMATS {
+    for format in FORMATS.iter().copied() {
         let confidence = format.sniff(probe);
         if confidence > best.map_or(Confidence::No, |(_, best)| best) {
             best = Some((format, confidence));
@@ -96,8 +106,9 @@ fn unrecognized(probe: &Probe) -> Error {
         }
     };
     let error = Error::unsupported(format!("the format is not known: {looked_at}")).class("unknown_format");
+    #[cfg(feature = "text")]
     if probe.has_extension("json") {
-        let name = Action::Format(JsonLines.name().into());
+        let name = Action::Format(crate::foreign::JsonLines.name().into());
         return error
             .suggest("JSON must have one object per line: use {}, or a name that ends in .jsonl", [name]);
     }

@@ -3,9 +3,8 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use tesselle_core::array::{GridColumn, GridTable};
 use tesselle_core::{AttributeScope, Container, Location, Native, Result, Table, TableFacts};
-
-use crate::foreign::grid::{GridColumn, GridTable};
 
 /// The axes, then a column for each array; `None` unless there are several arrays of one shape.
 pub(crate) fn wide(container: &dyn Container, location: &Location) -> Result<Option<Arc<dyn Table>>> {

@@ -50,6 +50,7 @@ impl Format for Tet {
         let mut capabilities = Capabilities::ARRAYS;
         capabilities.joins_tables = true;
         capabilities.verifies = true;
+        capabilities.fills_lost = true;
         capabilities
     }
 

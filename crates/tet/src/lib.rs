@@ -26,6 +26,6 @@ pub use meta::footer::HistoryRow;
 pub use meta::index::{Codec, MemoryBudget};
 pub use meta::metadata::{AxisLabels, DatasetMetadata, FileMetadata, Metadata};
 pub use write::{
-    Alignment, DatasetSpec, FooterChange, FooterSpec, RewriteOptions, Writer, WriterOptions,
-    default_chunk_shape, extend, remove, rename, rewrite, write_array,
+    Alignment, DatasetSpec, Footer, FooterChange, FooterSpec, RewriteOptions, WriteOptions, Writer,
+    WriterOptions, default_chunk_shape, extend, remove, rename, rewrite, write_array,
 };

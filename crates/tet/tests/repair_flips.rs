@@ -88,16 +88,39 @@ fn tensor(location: &Location) -> Vec<f64> {
     bytes.chunks_exact(8).map(|cell| f64::from_le_bytes(cell.try_into().unwrap())).collect()
 }
 
-#[test]
-fn a_lost_chunk_is_filled_and_marked_and_the_others_stay() {
-    let bytes = with_zone_maps();
-    // The offset of the second payload points into the index.
-    let rows = 400 / 100;
+/// A file of four chunks in which the offset of the second payload leads into the index.
+fn without_a_chunk() -> Vec<u8> {
+    let mut bytes = with_zone_maps();
     let index = bytes.windows(4).position(|window| window == b"TIDX").unwrap();
     let at = index + 32 + 104 + 72;
-    let mut damaged = bytes.clone();
-    damaged[at..at + 8].copy_from_slice(&((index + 32) as u64).to_le_bytes());
-    let (repaired, target) = repair(damaged);
+    bytes[at..at + 8].copy_from_slice(&((index + 32) as u64).to_le_bytes());
+    bytes
+}
+
+#[test]
+fn lost_elements_get_the_value_that_is_asked_for() {
+    let storage = MemoryStorage::new();
+    storage.put("data.tet", without_a_chunk());
+    let source = Location::new(Arc::new(storage.clone()), "data.tet");
+    let target = Location::new(Arc::new(storage), "repaired.tet");
+    let fill = |text: &str| OpenOptions { fill: Some(text.to_owned()), ..OpenOptions::default() };
+    let repaired = Tet.repair(&source, &target, &fill("-9999"), &driver()).unwrap();
+    assert!(repaired.notes[0].contains("filled with -9999"), "{:?}", repaired.notes);
+    let values = tensor(&target);
+    assert!(
+        values
+            .iter()
+            .enumerate()
+            .all(|(i, value)| *value == if (100..200).contains(&i) { -9999.0 } else { i as f64 + 0.5 })
+    );
+    let error = Tet.repair(&source, &target, &fill("none"), &driver()).unwrap_err();
+    assert!(error.to_string().contains("'none' is not a value of the type"), "{error}");
+}
+
+#[test]
+fn a_lost_chunk_is_filled_and_marked_and_the_others_stay() {
+    let rows = 400 / 100;
+    let (repaired, target) = repair(without_a_chunk());
     assert_eq!(repaired.outcome, Outcome::Partial);
     assert!(repaired.notes[0].contains("1 chunk is lost and filled with NaN: [1]"), "{:?}", repaired.notes);
     assert_eq!(repaired.kept_bytes, (rows - 1) * 800);

@@ -195,6 +195,17 @@ impl Fragment {
         format!("{}/{}{ending}.tdb", self.path, file_stem(&self.schema, self.version(), field))
     }
 
+    /// The files of its fields that hold something, relative to the array.
+    pub(crate) fn data_files(&self) -> Vec<String> {
+        // Names that lead elsewhere are refused when they are read.
+        let is_inside = |field: &Field| !file_stem(&self.schema, self.version(), *field).contains('/');
+        let files = self.slots.fields().into_iter().filter(is_inside).flat_map(|field| {
+            let endings = ["", "_var", "_validity"].into_iter().zip(self.file_sizes(field));
+            endings.filter(|(_, size)| *size > 0).map(move |(ending, _)| self.file_of(field, ending))
+        });
+        files.collect()
+    }
+
     /// A generic tile of the metadata file.
     pub(crate) fn generic_tile(&self, offset: u64) -> Result<GenericTile> {
         let bytes = usize::try_from(offset).ok().and_then(|offset| self.metadata.get(offset..));

@@ -47,6 +47,7 @@ pub use meta::layout::Layout;
 pub use meta::value::Bounds;
 pub use stated::{FragmentFacts, fragments};
 use tesselle_core::{Cursor, Error, Location, Result};
+pub use write::WriteOptions;
 
 /// Whether a folder is a group. Groups have a marker file; object stores may drop it because it is empty.
 pub fn is_group(location: &Location) -> Result<bool> {

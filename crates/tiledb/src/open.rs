@@ -83,7 +83,8 @@ impl Array {
         }
         let visible = directory.visible_fragments(&range, dense);
         let fragments = load_fragments(&directory, &loader, &schema_path, &schema, visible, key.as_ref())?;
-        let fragments = fragments.into_iter().collect::<Result<_>>()?;
+        let fragments = fragments.into_iter().collect::<Result<Vec<_>>>()?;
+        vanished::pin(root, &fragments)?;
         let deletes = load_deletes(&directory, &loader, &range, dense, limits.depth)?;
         let mut enumerations = BTreeMap::new();
         for (name, file) in &schema.enumerations {

@@ -3,15 +3,19 @@
 
 use std::error::Error as StdError;
 use std::io;
+use std::sync::Arc;
 
 use tesselle_core::storage::Entry;
 use tesselle_core::{ErrorKind, Location};
 
 use crate::directory::ArrayDirectory;
+use crate::fragment::Fragment;
 use crate::{Error, Result};
 
 /// How often a read starts over while the array keeps changing.
 const ATTEMPTS: usize = 50;
+/// Files of one array that are kept readable at most.
+const PINNED: usize = 128;
 
 /// Whether an error reports a missing file or folder.
 pub(crate) fn is_missing(error: &Error) -> bool {
@@ -42,6 +46,25 @@ pub(crate) fn entries(folder: &Location) -> Result<Vec<Entry>> {
         }
     }
     folder.list()
+}
+
+/// Keeps the data of fragments readable after a vacuum, as far as the storage can. A fragment that is gone already is an
+/// error; files that are missing or unreadable in one that is there are the business of those who read them.
+pub(crate) fn pin(root: &Location, fragments: &[Arc<Fragment>]) -> Result<()> {
+    let mut pinned = 0;
+    for fragment in fragments.iter().rev() {
+        let files = fragment.data_files();
+        pinned += files.len();
+        if pinned > PINNED {
+            break;
+        }
+        let files: Vec<String> = files.iter().map(|file| root.join(file).path().to_owned()).collect();
+        match root.storage().pin(&files) {
+            Err(error) if is_missing(&error) && !root.join(&fragment.path).is_dir()? => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// Opens something of the array at `root`. If files disappear meanwhile, opening is repeated as long as the array

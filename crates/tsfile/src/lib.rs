@@ -49,3 +49,4 @@ mod walk;
 pub mod write;
 
 pub use format::TsFile;
+pub use write::WriteOptions;

@@ -1,7 +1,7 @@
 //! `tess repair`: recovers what can be recovered, next to the original.
 
 use clap::Args;
-use tesselle::{Repaired, Result};
+use tesselle::{OpenOptions, Repaired, Result};
 
 use crate::args::{ReadArgs, ResourceArgs};
 use crate::{Outcome, format, out};
@@ -12,6 +12,7 @@ use crate::{Outcome, format, out};
 Examples:
   tess repair broken.tet repaired.tet
   tess repair --in-place broken.tsfile
+  tess repair broken.tet repaired.tet --fill -9999
 
 The source is never changed. With --in-place the result replaces it, and the
 original is kept as URI.damaged. The result is verified before it is renamed.
@@ -32,6 +33,10 @@ pub(crate) struct Repair {
     #[arg(long)]
     force: bool,
 
+    /// The value that lost elements of a tet file get [default: the null value of the dataset, else NaN or 0]
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
+    fill: Option<String>,
+
     /// Report as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -46,7 +51,9 @@ pub(crate) struct Repair {
 impl Repair {
     pub(crate) fn run(self) -> Result<Outcome> {
         let driver = self.resources.driver()?;
-        let repair = tesselle::repair(&self.uri).opener(self.read.opener(None)?).on(&driver);
+        let options = OpenOptions { fill: self.fill.clone(), ..self.read.options()? };
+        let opener = self.read.opener_with(None, options);
+        let repair = tesselle::repair(&self.uri).opener(opener).on(&driver);
         let (repaired, backup) = if let Some(target) = &self.target {
             (repair.overwrite(self.force).to(target)?, None)
         } else {

@@ -19,6 +19,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use arrow_array::RecordBatch;
@@ -73,6 +74,8 @@ struct State {
     active: usize,
     /// Started tasks by their position in the plan, until their last batch is taken.
     slots: BTreeMap<usize, Slot>,
+    /// Who asked last and does not wait.
+    waker: Option<Waker>,
 }
 
 /// A started task.
@@ -126,7 +129,8 @@ impl Driver {
         let driver = self.clone();
         driver.counters.add(&plan.stats());
         driver.progress.expect(plan.tasks.iter().map(|task| task.cost().bytes_in).sum());
-        let state = State { waiting: plan.tasks.into(), started: 0, active: 0, slots: BTreeMap::new() };
+        let state =
+            State { waiting: plan.tasks.into(), started: 0, active: 0, slots: BTreeMap::new(), waker: None };
         let run = Run {
             driver,
             storage,
@@ -143,9 +147,7 @@ impl Driver {
 impl Wake for Run {
     fn wake(&self) {
         // Under the lock, so that a consumer that has just checked is already waiting.
-        let state = self.lock();
-        self.changed.notify_all();
-        drop(state);
+        self.announce(self.lock());
     }
 }
 
@@ -153,18 +155,50 @@ impl Iterator for Batches {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.failed {
-            return None;
+        let run = Arc::clone(&self.run);
+        let mut state = run.lock();
+        loop {
+            match self.step(&mut state) {
+                Poll::Ready(item) => {
+                    drop(state);
+                    return self.hand_out(item);
+                }
+                Poll::Pending => state = run.wait(state),
+            }
         }
-        let mut state = self.run.lock();
+    }
+}
+
+impl Batches {
+    /// Returns the next batch, or has `context` woken when it is worth asking again. No thread waits.
+    pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<RecordBatch>>> {
+        let run = Arc::clone(&self.run);
+        let mut state = run.lock();
+        match self.step(&mut state) {
+            Poll::Ready(item) => {
+                drop(state);
+                Poll::Ready(self.hand_out(item))
+            }
+            Poll::Pending => {
+                // Under the lock: whatever changes from here on finds the waker.
+                let old = state.waker.replace(context.waker().clone());
+                drop(state);
+                drop(old);
+                Poll::Pending
+            }
+        }
+    }
+
+    /// The next batch, where one is ready.
+    fn step(&self, state: &mut State) -> Poll<Option<Result<RecordBatch>>> {
+        if self.failed {
+            return Poll::Ready(None);
+        }
         loop {
             if let Err(error) = self.run.driver.check_canceled() {
-                drop(state);
-                self.failed = true;
-                self.run.stop();
-                return Some(Err(error));
+                return Poll::Ready(Some(Err(error)));
             }
-            self.run.start_tasks(&mut state);
+            self.run.start_tasks(state);
             let slot = match self.order {
                 Order::Plan => state.slots.iter_mut().next(),
                 Order::Any => {
@@ -173,10 +207,9 @@ impl Iterator for Batches {
             };
             let Some((&number, slot)) = slot else {
                 if state.slots.is_empty() {
-                    return None;
+                    return Poll::Ready(None);
                 }
-                state = self.run.wait(state);
-                continue;
+                return Poll::Pending;
             };
             if let Some(batch) = slot.pop() {
                 if slot.is_low()
@@ -185,21 +218,27 @@ impl Iterator for Batches {
                     state.active += 1;
                     self.run.spawn(number, running);
                 }
-                return Some(Ok(batch));
+                return Poll::Ready(Some(Ok(batch)));
             }
             match slot.ended.take() {
                 Some(end) => {
                     state.slots.remove(&number);
                     if let Err(error) = end {
-                        drop(state);
-                        self.failed = true;
-                        self.run.stop();
-                        return Some(Err(error));
+                        return Poll::Ready(Some(Err(error)));
                     }
                 }
-                None => state = self.run.wait(state),
+                None => return Poll::Pending,
             }
         }
+    }
+
+    /// An error is the last item.
+    fn hand_out(&mut self, item: Option<Result<RecordBatch>>) -> Option<Result<RecordBatch>> {
+        if matches!(item, Some(Err(_))) {
+            self.failed = true;
+            self.run.stop();
+        }
+        item
     }
 }
 
@@ -212,6 +251,17 @@ impl Drop for Batches {
 impl Run {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Wakes the consumer, whichever way it waits.
+    fn announce(&self, mut state: MutexGuard<'_, State>) {
+        let waker = state.waker.take();
+        self.changed.notify_all();
+        drop(state);
+        // A waker runs code of its runtime, which must not happen under the lock.
+        if let Some(waker) = waker {
+            waker.wake();
+        }
     }
 
     /// Waits until a task reports something. A thread of the pool helps instead: it may be the only one.
@@ -278,10 +328,9 @@ impl Run {
                         slot.paused = Some(running);
                         state.active -= 1;
                         self.start_tasks(&mut state);
-                        self.changed.notify_all();
-                        return;
+                        return self.announce(state);
                     }
-                    self.changed.notify_all();
+                    self.announce(state);
                 }
                 Ok(None) => break Ok(()),
                 Err(error) => break Err(error),
@@ -293,7 +342,7 @@ impl Run {
         slot.ended = Some(end);
         state.active -= 1;
         self.start_tasks(&mut state);
-        self.changed.notify_all();
+        self.announce(state);
     }
 }
 
@@ -375,7 +424,7 @@ impl Driver {
 }
 
 /// A panic is a bug in this library; it ends the run, not the process.
-fn panicked(panic: &(dyn std::any::Any + Send)) -> Error {
+pub(super) fn panicked(panic: &(dyn std::any::Any + Send)) -> Error {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     match text.or_else(|| panic.downcast_ref::<String>().cloned()) {
         Some(text) => Error::internal(format!("a task panicked: {text}")),

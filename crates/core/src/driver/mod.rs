@@ -8,6 +8,7 @@ mod budget;
 mod cancel;
 mod coalesce;
 mod counters;
+mod future;
 #[cfg(test)]
 mod interleaving;
 pub mod parallel;
@@ -24,6 +25,7 @@ pub use budget::{Budget, Lease};
 pub use cancel::{CancelToken, Wake};
 pub use coalesce::{fetch, sizes};
 pub use counters::Counters;
+pub use future::Spawned;
 pub use progress::{Progress, Silent};
 pub use scan::{Part, Rows, plan, scan, scan_part, split};
 pub use shared::{default_driver, set_default_driver};

@@ -1,6 +1,7 @@
 //! Complete execution of a scan: applies the parts of the request that a table does not, once for all formats.
 
 use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
@@ -114,6 +115,19 @@ impl Rows {
     /// The token that stops the run.
     pub fn cancel_token(&self) -> &CancelToken {
         self.driver.cancel_token()
+    }
+
+    /// Returns the next batch, or has `context` woken when it is worth asking again: for asynchronous callers. The work goes on
+    /// on the threads of the driver, and no thread waits.
+    pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<RecordBatch>>> {
+        while !self.rest.is_done() {
+            let Some(batch) = ready!(self.batches.poll_next(context)) else { return Poll::Ready(None) };
+            match batch.and_then(|batch| self.rest.apply(&batch)) {
+                Ok(batch) if batch.num_rows() == 0 => {}
+                other => return Poll::Ready(Some(other)),
+            }
+        }
+        Poll::Ready(None)
     }
 
     /// Reads all batches.

@@ -38,6 +38,19 @@ impl StagedFolder {
         }
     }
 
+    /// Makes the folder `target` with what `fill` puts into it: it appears whole or not at all. A folder that exists is
+    /// filled as it is, and so is one of a storage without folders.
+    pub fn fill<T>(target: &Location, fill: impl FnOnce(&Location) -> Result<T>) -> Result<T> {
+        let storage = target.storage();
+        if storage.is_taken(target.path())? || storage.stage(target.path())?.is_none() {
+            return fill(target);
+        }
+        let staged = Self::new(target)?;
+        let filled = fill(staged.location())?;
+        staged.commit()?;
+        Ok(filled)
+    }
+
     /// Replaces the target by `inner`, a file or folder inside this one; the rest is removed.
     pub fn commit_inner(self, inner: &Location) -> Result<()> {
         self.target.storage().replace(inner.path(), self.target.path())
@@ -82,6 +95,25 @@ mod tests {
 
     use super::*;
     use crate::storage::MemoryStorage;
+
+    #[test]
+    fn a_filled_folder_appears_whole_or_not_at_all() {
+        let place = tempfile::tempdir().unwrap();
+        let target = Location::local(place.path().join("x")).unwrap();
+        let put = |folder: &Location| folder.storage().create_dir(folder.join("inner").path());
+        let failed = StagedFolder::fill(&target, |folder| {
+            put(folder)?;
+            assert!(!target.exists()?);
+            Err::<(), _>(Error::invalid("no"))
+        });
+        assert!(failed.is_err());
+        assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0);
+        for _ in 0..2 {
+            StagedFolder::fill(&target, put).unwrap();
+            assert!(target.join("inner").is_dir().unwrap());
+            assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 1);
+        }
+    }
 
     #[test]
     fn no_path_leads_out_of_the_folder() {

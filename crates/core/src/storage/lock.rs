@@ -40,6 +40,11 @@ pub(super) fn held_by(path: &str, holder: &str, wait: Duration) -> Error {
     .hint("try again when the other process has finished")
 }
 
+/// How the name of a lock file ends.
+const LOCK: &str = ".lock";
+/// What stands before the number of the holder in a lock file.
+const HOLDER: &str = "process ";
+
 /// The first pause between two attempts, and the longest.
 const PAUSES: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(50)];
 
@@ -81,7 +86,7 @@ impl FileLock {
             return Ok(None);
         }
         file.set_len(0)?;
-        writeln!(file, "process {}", std::process::id())?;
+        writeln!(file, "{HOLDER}{}", std::process::id())?;
         Ok(Some(Self { file, path: path.to_owned() }))
     }
 }
@@ -97,6 +102,19 @@ impl Drop for FileLock {
     }
 }
 
+/// Removes a lock file that a process has left which does not run any more. Files that are no locks of ours stay.
+pub(super) fn remove_stale(path: &Path) {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    if !(cfg!(unix) && name.starts_with('.') && name.ends_with(LOCK)) {
+        return;
+    }
+    let process = holder(path).strip_prefix(HOLDER).and_then(|number| number.parse::<u32>().ok());
+    let is_left = process.is_some_and(|process| !Path::new(&format!("/proc/{process}")).exists());
+    if is_left && let Ok(Some(lock)) = FileLock::try_take(path) {
+        drop(lock);
+    }
+}
+
 /// The lock file of a target; both names of a symbolic link have one lock.
 fn lock_path(target: &Path) -> io::Result<PathBuf> {
     let target = match fs::canonicalize(target) {
@@ -109,7 +127,7 @@ fn lock_path(target: &Path) -> io::Result<PathBuf> {
     };
     let mut name = std::ffi::OsString::from(".");
     name.push(target.file_name().ok_or(io::ErrorKind::InvalidInput)?);
-    name.push(".lock");
+    name.push(LOCK);
     Ok(target.with_file_name(name))
 }
 
@@ -163,6 +181,22 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join(".a.lock"), "process 1\n").unwrap();
         FileLock::take(folder.path().join("a").to_str().unwrap(), Duration::ZERO).unwrap();
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn only_locks_of_ended_processes_are_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let ended = format!("process {}\n", u32::MAX);
+        let alive = format!("process {}\n", std::process::id());
+        let files =
+            [(".a.lock", &ended), (".b.lock", &alive), (".c.lock", &String::new()), ("d.lock", &ended)];
+        for (name, content) in files {
+            fs::write(at(name), content).unwrap();
+            remove_stale(&at(name));
+        }
+        assert_eq!(files.map(|(name, _)| at(name).exists()), [false, true, true, true]);
     }
 
     #[cfg(unix)]

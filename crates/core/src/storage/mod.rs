@@ -51,6 +51,13 @@ pub trait Storage: Send + Sync + Debug {
     /// Reads ranges of one file, in the given order. A range past the end is an error, never fewer bytes.
     fn read(&self, path: &str, ranges: &[Range<u64>]) -> Result<Vec<Bytes>>;
 
+    /// Keeps these files readable when another process removes them, as many as the storage can hold. One that is not
+    /// there any more is an error. A storage that cannot do this does nothing.
+    fn pin(&self, paths: &[String]) -> Result<()> {
+        let _ = paths;
+        Ok(())
+    }
+
     /// The entries directly inside a folder, sorted by name. A missing folder is an error, if the storage has folders.
     fn list(&self, path: &str) -> Result<Vec<Entry>>;
 
@@ -103,6 +110,13 @@ pub trait Storage: Send + Sync + Debug {
     /// Removes files that ended processes left staged for `target`.
     fn reclaim(&self, target: &str) {
         let _ = target;
+    }
+
+    /// The names of what ended processes have staged in `folder` and not finished. They are given once, before they are
+    /// reclaimed: for those who have to remove more than what is staged.
+    fn abandoned(&self, folder: &str) -> Vec<String> {
+        let _ = folder;
+        Vec::new()
     }
 
     /// Restores the previous state of `path` if a process ended while replacing it. Returns false if there is none.

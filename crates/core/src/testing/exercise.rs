@@ -4,21 +4,24 @@ use std::sync::Arc;
 
 use arrow_schema::Schema;
 
-use crate::array::read_region;
+use crate::array::{ArrayView, read_region};
 use crate::container::Container;
 use crate::driver::{Driver, Order, scan};
 use crate::error::{ErrorKind, Result};
 use crate::format::{Format, OpenOptions};
 use crate::limits::Limits;
 use crate::predicate::Predicate;
+use crate::reduce::{ReduceOp, reduce};
 use crate::report::{Depth, Report};
 use crate::scan::Scan;
-use crate::selection::{Region, Span};
+use crate::selection::{AxisSelection, Region, Selection, Span};
 use crate::storage::{Location, MemoryStorage};
 use crate::table::Table;
 
 /// Rows to read of a table: a small file can state very many.
 const ROWS: u64 = 10_000;
+/// Half the side of a box that is read of an array.
+const SIDE: u64 = 3;
 /// Tables that are read.
 const TABLES: usize = 8;
 
@@ -34,7 +37,7 @@ pub fn exercise(format: &dyn Format, bytes: &[u8], driver: &Driver) -> Result<()
 }
 
 /// Runs all operations on a container: description, chunks, byte map, verification, every table's rows with and without
-/// a condition, its first tile, a repair. Returns the first error, which is fine for damaged bytes. A panic, a hang or
+/// a condition and a projection, boxes and a reduction of its first array, a repair. Returns the first error, which is fine for damaged bytes. A panic, a hang or
 /// an internal error is not.
 pub fn exercise_at(
     format: &dyn Format,
@@ -84,16 +87,45 @@ fn ask_table(table: &dyn Table, driver: &Driver, note: &mut dyn FnMut(Result<()>
         scan(table, query, driver, Order::Plan)?.into_batches().try_for_each(|batch| batch.map(drop))
     };
     note(read(&Scan::all().limit(ROWS)));
-    if let Some(condition) = condition(&table.schema()) {
-        note(read(&Scan::all().filter(condition).limit(ROWS)));
+    let schema = table.schema();
+    let last = schema.fields().last().map(|field| field.name().clone());
+    if let Some(condition) = condition(&schema) {
+        note(read(&Scan::all().filter(condition.clone()).limit(ROWS)));
+        // The condition needs a column that the answer does not have.
+        note(read(&Scan::all().columns(last).filter(condition).limit(ROWS)));
     }
     for column in table.array_columns().into_iter().take(1) {
         let Some(array) = table.array(&column) else { continue };
-        if array.shape().contains(&0) {
-            continue;
+        if !array.shape().contains(&0) {
+            ask_array(&*array, driver, note);
+            note(read(&Scan::all().select(every_other()).limit(ROWS)));
         }
-        let first = Region { spans: vec![Span { start: 0, stop: 1, step: 1 }; array.shape().len()] };
-        note(read_region(&*array, &first, &mut vec![0; array.dtype().size()], driver));
+    }
+}
+
+/// Every other position of the first axis.
+fn every_other() -> Selection {
+    Selection { axes: vec![AxisSelection::Range { start: None, stop: None, step: 2 }] }
+}
+
+/// Asks an array for its first cell, for a box with steps around its middle, and for a mean.
+fn ask_array(array: &dyn ArrayView, driver: &Driver, note: &mut dyn FnMut(Result<()>)) {
+    let mut read = |region: &Region| {
+        let bytes = region.cells().unwrap_or(0) as usize * array.dtype().size();
+        note(read_region(array, region, &mut vec![0; bytes], driver));
+    };
+    read(&Region { spans: vec![Span { start: 0, stop: 1, step: 1 }; array.shape().len()] });
+    let middle = |extent: &u64| {
+        let start = extent / 2;
+        Span { start: start.saturating_sub(SIDE), stop: start.saturating_add(SIDE).min(*extent), step: 2 }
+    };
+    let region = Region { spans: array.shape().iter().map(middle).collect() };
+    if region.cells().is_some_and(|cells| cells <= ROWS) {
+        read(&region);
+        // Nothing is reduced where there is nothing, which is an error of the call and not of the bytes.
+        if region.cells() != Some(0) {
+            note(reduce(array, &region, ReduceOp::Mean, &[0], driver).map(drop));
+        }
     }
 }
 

@@ -30,7 +30,7 @@ pub use exercise::{exercise, exercise_at};
 pub use faulty::FaultyStorage;
 pub use folder::copy_folder;
 pub use memory_table::MemoryTable;
-pub use repair::{RepairTally, repair_flips};
+pub use repair::{RepairTally, Rows, repair_contract, repair_flips};
 pub use rows::{read_all, rows_as_strings};
 pub use sink::{crash_conformance, sink_conformance};
 pub use storage::storage_conformance;

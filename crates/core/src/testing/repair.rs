@@ -1,9 +1,13 @@
 //! The contract of repairs: a repair either fails with a clear error, or creates a container that passes every check
 //! and correctly reports the outcome. Every format's repair is tested by this one body.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use arrow_schema::{Field, Schema};
+
 use super::damage::Random;
+use super::faulty::FaultyStorage;
 use super::rows::sorted_rows;
 use crate::driver::{Driver, Order, scan};
 use crate::error::{ErrorKind, Result};
@@ -38,7 +42,8 @@ impl std::ops::AddAssign for RepairTally {
 }
 
 /// Repairs a container `count` times, each time with another flipped bit, and checks the results against the contract.
-/// The container is all `files` under one folder, or the single file; positions are the same in every run.
+/// The container is all `files` under one folder, or the single file; positions are the same in every run. A
+/// failing storage must stop the repair and the verification of the intact container.
 pub fn repair_flips(
     format: &dyn Format,
     files: &[(String, Vec<u8>)],
@@ -50,6 +55,7 @@ pub fn repair_flips(
     let mut random = Random::new(seed);
     let total: usize = files.iter().map(|(_, bytes)| bytes.len()).sum();
     let original = rows(format, &stored(format, files), options, driver).expect("the original can be read");
+    failures_stop_a_repair(format, files, options, driver);
     for _ in 0..count {
         let mut damaged = files.to_vec();
         let mut at = random.place(total);
@@ -63,7 +69,7 @@ pub fn repair_flips(
             }
             at -= bytes.len();
         }
-        match repair_one(format, &stored(format, &damaged), &original, options, driver, &place) {
+        match repair_contract(format, &stored(format, &damaged), Some(&original), options, driver, &place) {
             None => tally.refused += 1,
             Some(Outcome::Healthy) => tally.healthy += 1,
             Some(Outcome::Repaired | Outcome::Unfinished) => tally.repaired += 1,
@@ -72,6 +78,47 @@ pub fn repair_flips(
         }
     }
     tally
+}
+
+/// Repairs and verifies an intact container on a storage of which one operation fails, each of them once. What cannot be read today is
+/// not lost: the repair fails for that reason, or the operation did not matter and all is kept.
+fn failures_stop_a_repair(
+    format: &dyn Format,
+    files: &[(String, Vec<u8>)],
+    options: &OpenOptions,
+    driver: &Driver,
+) {
+    let whole = stored(format, files);
+    let repair_with = |storage: &FaultyStorage| {
+        let source = Location::new(Arc::new(storage.clone()), whole.path());
+        let target = Location::new(Arc::new(MemoryStorage::new()), whole.path());
+        format.repair(&source, &target, options, driver)
+    };
+    let counted = FaultyStorage::failing(Arc::clone(whole.storage()), u64::MAX);
+    let outcome = repair_with(&counted).expect("the original can be repaired").outcome;
+    for at in 0..counted.operations() {
+        match repair_with(&FaultyStorage::failing(Arc::clone(whole.storage()), at)) {
+            Ok(repaired) => {
+                assert_eq!(repaired.outcome, outcome, "operation {at} fails: {:?}", repaired.notes);
+            }
+            Err(error) => assert_eq!(error.kind(), ErrorKind::Io, "operation {at} fails: {error}"),
+        }
+    }
+    // Nor does a verification call damaged what cannot be read.
+    let verify_with = |storage: &FaultyStorage| {
+        let mut report = Report::new(Depth::Deep);
+        let source = Location::new(Arc::new(storage.clone()), whole.path());
+        let container = format.open(&source, options)?;
+        container.verify(Depth::Deep, &driver.for_run(), &mut report).map(|()| report)
+    };
+    let counted = FaultyStorage::failing(Arc::clone(whole.storage()), u64::MAX);
+    let is_fine = verify_with(&counted).expect("the original can be verified").ok();
+    for at in 0..counted.operations() {
+        match verify_with(&FaultyStorage::failing(Arc::clone(whole.storage()), at)) {
+            Ok(report) => assert!(report.ok() || !is_fine, "operation {at} fails: {:?}", report.findings()),
+            Err(error) => assert_eq!(error.kind(), ErrorKind::Io, "operation {at} fails: {error}"),
+        }
+    }
 }
 
 /// The files in memory, under a name that the format would choose.
@@ -85,11 +132,15 @@ fn stored(format: &dyn Format, files: &[(String, Vec<u8>)]) -> Location {
     Location::new(Arc::new(storage), root)
 }
 
-/// Repairs one damaged container and checks the result; `None` if the repair failed with an error.
-fn repair_one(
+/// The rows of all tables, by the names of the tables.
+pub type Rows = [(String, Vec<String>)];
+
+/// Repairs one damaged container and checks the result against the contract; `None` if the repair failed with an error.
+/// `original` is what it held before it was damaged, if known. `place` names the damage in messages.
+pub fn repair_contract(
     format: &dyn Format,
     damaged: &Location,
-    original: &[(String, Vec<String>)],
+    original: Option<&Rows>,
     options: &OpenOptions,
     driver: &Driver,
     place: &str,
@@ -125,7 +176,10 @@ fn repair_one(
                 before.findings()
             );
             let is_shown = || rows(format, damaged, options, driver).is_ok_and(|shown| shown == got);
-            let is_kept = got == original || (before.ok() && is_shown());
+            let is_kept = match original {
+                Some(original) => got == original || (before.ok() && is_shown()),
+                None => !before.ok() || is_shown(),
+            };
             assert!(is_kept, "{place}: the repair claims to have kept all rows: {notes:?}");
         }
         // Which rows are dropped or in doubt is tested per format.
@@ -145,6 +199,15 @@ fn verify(format: &dyn Format, location: &Location, options: &OpenOptions, drive
     report
 }
 
+/// The columns in one line. Metadata has no order of its own.
+fn columns(schema: &Schema) -> String {
+    let column = |field: &Arc<Field>| {
+        let metadata: BTreeMap<_, _> = field.metadata().iter().collect();
+        format!("{} {:?} {} {metadata:?}", field.name(), field.data_type(), field.is_nullable())
+    };
+    schema.fields().iter().map(column).collect::<Vec<_>>().join(", ")
+}
+
 /// The rows of all tables, by the names of the tables.
 fn rows(
     format: &dyn Format,
@@ -157,7 +220,7 @@ fn rows(
     names.sort();
     let read = |name: String| -> Result<(String, Vec<String>)> {
         let table = container.table(&name)?;
-        let mut lines = vec![format!("{:?}", table.schema().fields())];
+        let mut lines = vec![columns(&table.schema())];
         for batch in scan(&*table, &Scan::all(), driver, Order::Plan)? {
             lines.extend(sorted_rows(&batch?));
         }

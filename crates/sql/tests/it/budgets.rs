@@ -62,6 +62,64 @@ fn answer(folder: &Path, sql: &str, threads: usize, memory: u64) -> tesselle::Re
     ended.recv_timeout(WATCHDOG).unwrap_or_else(|_| panic!("the query does not end: {shown}"))
 }
 
+/// Tables with unique keys: what gives the key, a string, and the file.
+const TABLES: [(&str, &str, &str); 6] = [
+    ("key", "text", "a.tatami"),
+    ("key", "text", "b.tatami"),
+    ("key", "text", "c.tiledb"),
+    ("key", "CAST(time AS VARCHAR)", "d.tsfile"),
+    ("i", "CAST(value AS VARCHAR)", "e.tet"),
+    ("key", "text", "f.parquet"),
+];
+
+/// A random query of the columns `k` and `t`. Its answer does not depend on the order of rows.
+fn plan(random: &mut Random, depth: u32) -> String {
+    if depth == 0 {
+        let (key, text, file) = TABLES[random.below(TABLES.len() as u64) as usize];
+        return format!("SELECT {key} AS k, {text} AS t FROM '@{file}'");
+    }
+    let first = plan(random, depth - 1);
+    match random.below(7) {
+        0 | 1 => {
+            let second = plan(random, depth - 1);
+            let kind = ["JOIN", "LEFT JOIN", "FULL JOIN"][random.below(3) as usize];
+            format!("SELECT l.k AS k, r.t AS t FROM ({first}) l {kind} ({second}) r ON l.k = r.k")
+        }
+        2 => format!("{first} UNION ALL {}", plan(random, 0)),
+        3 => format!("SELECT * FROM ({first}) ORDER BY t, k LIMIT 30000"),
+        4 => format!("SELECT max(k) AS k, t FROM ({first}) GROUP BY t"),
+        5 => format!("SELECT DISTINCT k, t FROM ({first})"),
+        _ => format!(
+            "SELECT k, t FROM (SELECT k, t, row_number() OVER (PARTITION BY k % 100 ORDER BY t, k) AS n \
+             FROM ({first})) WHERE n < 200"
+        ),
+    }
+}
+
+#[test]
+fn random_plans_over_all_formats_end_under_any_budget() {
+    let cases = if std::env::var_os("TESSELLE_THOROUGH").is_some() { 100 } else { 8 };
+    let folder = tempfile::tempdir().unwrap();
+    make_files(folder.path());
+    let mut random = Random(7);
+    for _ in 0..cases {
+        let depth = 1 + random.below(3) as u32;
+        let sql = format!(
+            "SELECT count(*), sum(k), min(t), max(t) FROM ({}) AS everything",
+            plan(&mut random, depth)
+        );
+        let expected = answer(folder.path(), &sql, 2, 1 << 30).unwrap();
+        for _ in 0..3 {
+            let threads = [1, 2, 4][random.below(3) as usize];
+            let memory = (1 << 20) + random.below(40 << 20);
+            match answer(folder.path(), &sql, threads, memory) {
+                Ok(got) => assert_eq!(got, expected, "{sql}"),
+                Err(error) => assert_eq!(error.kind(), ErrorKind::Limit, "{sql}: {error}"),
+            }
+        }
+    }
+}
+
 #[test]
 fn joins_of_all_formats_end_under_any_budget() {
     let folder = tempfile::tempdir().unwrap();

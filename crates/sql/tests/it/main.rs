@@ -3,8 +3,10 @@
 
 mod budgets;
 mod copy;
+mod examples;
 mod explain;
 mod files;
 mod pushdown;
 mod slt;
+mod statements;
 mod support;

@@ -7,7 +7,9 @@
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt16Type;
 use tesselle_core::driver::Order;
-use tesselle_core::{Context, Depth, Driver, Error, Finding, Report, Result, Scan, Severity, Table};
+use tesselle_core::{
+    Context, Depth, Driver, Error, ErrorKind, Finding, Report, Result, Scan, Severity, Table,
+};
 
 use super::inverted::InvertedIndex;
 use super::meta::{Dictionary, Entry};
@@ -27,6 +29,7 @@ pub(crate) fn verify(file: &File, depth: Depth, driver: &Driver, report: &mut Re
     let path = file.path().to_string();
     let inverted = match descriptor(file).in_file(&path) {
         Ok(inverted) => inverted,
+        Err(error) if error.kind() == ErrorKind::Io => return Err(error),
         Err(error) => {
             report.error(error.class_name(), &error);
             return Ok(());
@@ -42,6 +45,7 @@ pub(crate) fn verify(file: &File, depth: Depth, driver: &Driver, report: &mut Re
     }
     let segment = match Segment::open_whole(file.location(), file.options()) {
         Ok(segment) => segment,
+        Err(error) if error.kind() == ErrorKind::Io => return Err(error),
         Err(error) => {
             report.error(error.class_name(), &error);
             return Ok(());

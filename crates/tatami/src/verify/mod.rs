@@ -4,7 +4,7 @@ mod chunk;
 mod regions;
 mod structure;
 
-use tesselle_core::{Depth, Driver, Error, Finding, Report, Result, Severity};
+use tesselle_core::{Depth, Driver, Error, ErrorKind, Finding, Report, Result, Severity};
 
 use crate::open::File;
 use crate::search;
@@ -14,11 +14,13 @@ pub(crate) struct Findings {
     file: String,
     list: Vec<Finding>,
     pieces: u64,
+    /// A failure of the storage, which says nothing about the data.
+    failure: Option<Error>,
 }
 
 impl Findings {
     fn new(file: &File) -> Self {
-        Self { file: file.path().to_string(), list: Vec::new(), pieces: 0 }
+        Self { file: file.path().to_string(), list: Vec::new(), pieces: 0, failure: None }
     }
 
     /// Adds an error from reading under its own class.
@@ -28,6 +30,11 @@ impl Findings {
 
     /// Adds an error from reading as damage of this kind.
     fn kind(&mut self, kind: &'static str, error: &Error) {
+        if matches!(error.kind(), ErrorKind::Io | ErrorKind::Canceled) {
+            let failure = || Error::new(error.kind(), error.message().to_owned()).file(self.file.clone());
+            self.failure.get_or_insert_with(failure);
+            return;
+        }
         let mut finding = Finding::from_error(kind, error);
         finding.file.get_or_insert_with(|| self.file.clone());
         self.list.push(finding);
@@ -48,9 +55,10 @@ impl Findings {
         self.add(Severity::Error, kind, message, piece);
     }
 
-    fn into_report(self, report: &mut Report) {
+    fn into_report(self, report: &mut Report) -> Result<()> {
         report.pieces += self.pieces;
         self.list.into_iter().for_each(|finding| report.add(finding));
+        self.failure.map_or(Ok(()), Err)
     }
 }
 
@@ -58,7 +66,7 @@ impl Findings {
 pub(crate) fn verify(file: &File, depth: Depth, driver: &Driver, report: &mut Report) -> Result<()> {
     let mut findings = Findings::new(file);
     structure::check(file, &mut findings);
-    findings.into_report(report);
+    findings.into_report(report)?;
     if depth > Depth::Quick {
         records(file, depth, driver, report)?;
     }
@@ -73,11 +81,11 @@ fn records(file: &File, depth: Depth, driver: &Driver, report: &mut Report) -> R
         Ok(findings)
     })?;
     for part in parts {
-        part.into_report(report);
+        part.into_report(report)?;
     }
     let mut findings = Findings::new(file);
     regions::check(file, depth, driver, &mut findings)?;
-    findings.into_report(report);
+    findings.into_report(report)?;
     chunk::check_order(file, depth, report);
     Ok(())
 }

@@ -11,4 +11,5 @@ pub(crate) mod page;
 pub(crate) mod schema;
 pub(crate) mod start;
 pub(crate) mod strings;
+pub(crate) mod typed;
 pub(crate) mod writer;

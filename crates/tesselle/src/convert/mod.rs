@@ -83,7 +83,7 @@ fn run(input: &str, output: &str, conversion: &Conversion, driver: &Driver) -> R
     }
 }
 
-/// A key that is given also encrypts a target that can be encrypted, unless the settings say otherwise.
+/// A given key also encrypts a target that supports encryption, unless the settings differ.
 fn encrypted(to: &dyn Format, conversion: &Conversion) -> Conversion {
     let mut conversion = conversion.clone();
     let settings = &mut conversion.write.settings;

@@ -1,27 +1,47 @@
 //! Other file formats of the registry: Arrow IPC, Parquet, CSV, JSON lines, npy, Zarr.
 
+#[cfg(feature = "arrow-ipc")]
 mod arrow;
+#[cfg(any(feature = "arrow-ipc", feature = "parquet", feature = "text", feature = "zarr"))]
 mod container;
+#[cfg(feature = "text")]
 mod csv;
-pub(crate) mod grid;
+#[cfg(feature = "text")]
 mod jsonl;
+#[cfg(any(feature = "arrow-ipc", feature = "parquet"))]
 mod noted;
+#[cfg(feature = "zarr")]
 mod npy;
+#[cfg(feature = "parquet")]
 mod parquet;
+#[cfg(feature = "text")]
 mod text;
+#[cfg(any(feature = "arrow-ipc", feature = "parquet"))]
 mod writer;
+#[cfg(feature = "zarr")]
 mod zarr;
 
+#[cfg(feature = "arrow-ipc")]
 pub use arrow::ArrowIpc;
+#[cfg(feature = "text")]
 use arrow_schema::{DataType, Field, Schema};
+#[cfg(feature = "text")]
 pub use csv::{Csv, Tsv};
+#[cfg(feature = "text")]
 pub use jsonl::JsonLines;
+#[cfg(feature = "zarr")]
 pub use npy::Npy;
+#[cfg(feature = "parquet")]
 pub use parquet::Parquet;
-use tesselle_core::{Action, Confidence, Error, Format, Probe, Result, Scan};
-pub use zarr::Zarr;
+#[cfg(any(feature = "arrow-ipc", feature = "parquet", feature = "text"))]
+use tesselle_core::{Action, Error, Result, Scan};
+#[cfg(any(feature = "arrow-ipc", feature = "parquet", feature = "text", feature = "zarr"))]
+use tesselle_core::{Confidence, Format, Probe};
+#[cfg(feature = "zarr")]
+pub use zarr::{Zarr, ZarrCodec, ZarrOptions};
 
 /// Detects a file of `format` by its first bytes, else by its name.
+#[cfg(any(feature = "arrow-ipc", feature = "parquet", feature = "text", feature = "zarr"))]
 fn sniff(format: &dyn Format, probe: &Probe, magic: &[&[u8]]) -> Confidence {
     if probe.entries.is_some() {
         Confidence::No
@@ -35,6 +55,7 @@ fn sniff(format: &dyn Format, probe: &Probe, magic: &[&[u8]]) -> Confidence {
 }
 
 /// Fails on a selection of a table that is not an array.
+#[cfg(any(feature = "arrow-ipc", feature = "parquet", feature = "text"))]
 fn no_axes(scan: &Scan) -> Result<()> {
     match scan.selection {
         Some(_) => Err(Error::invalid("slices apply to arrays, but this table is not an array")
@@ -44,6 +65,7 @@ fn no_axes(scan: &Scan) -> Result<()> {
 }
 
 /// A schema with the given types.
+#[cfg(feature = "text")]
 fn with_types(schema: &Schema, types: &[(String, DataType)]) -> Result<Schema> {
     let known = || schema.fields().iter().map(|field| field.name().as_str());
     if let Some((name, _)) = types.iter().find(|(name, _)| schema.index_of(name).is_err()) {

@@ -8,6 +8,7 @@ use tesselle_core::{DType, Driver, Error, ErrorKind, Result};
 use crate::Codec;
 use crate::container::File;
 use crate::meta::geometry::Grid;
+use crate::meta::metadata::parse_element;
 use crate::open::decode_into;
 
 /// The attribute that lists the lost chunks of a dataset.
@@ -35,8 +36,9 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    /// Checks every chunk of a dataset. A data error means that nothing of it remains.
-    pub(super) fn of(file: &File, id: usize, driver: &Driver) -> Result<Self> {
+    /// Checks every chunk of a dataset. A data error means that nothing of it remains. `given` is the fill value that the
+    /// user chose.
+    pub(super) fn of(file: &File, id: usize, given: Option<&str>, driver: &Driver) -> Result<Self> {
         let opened = &file.opened;
         let grid = opened.grid(id)?;
         let checked: Vec<(u64, Error)> = driver.install(|| {
@@ -67,6 +69,13 @@ impl Kept {
             kept.reason.get_or_insert_with(|| error.without_hint());
             kept.lost.insert(linear);
             kept.places.push(chunk);
+        }
+        if let Some(text) = given.filter(|_| !kept.lost.is_empty()) {
+            kept.fill = parse_element(grid.dtype, text).ok_or_else(|| {
+                let (name, dtype) = (opened.name(id), grid.dtype.name());
+                Error::invalid(format!("'{text}' is not a value of the type {dtype} of dataset '{name}'"))
+            })?;
+            text.trim().clone_into(&mut kept.fill_text);
         }
         Ok(kept)
     }

@@ -46,7 +46,7 @@ pub(crate) fn repair(
     let mut kept = Vec::new();
     for id in 0..file.opened.catalog.datasets.len() {
         driver.check_canceled()?;
-        match Kept::of(&file, id, driver) {
+        match Kept::of(&file, id, options.fill.as_deref(), driver) {
             Ok(dataset) => {
                 if let Some(text) = dataset.note(&file) {
                     repaired.note(Outcome::Partial, text);

@@ -12,6 +12,7 @@ mod rewrite;
 mod schema;
 mod sink;
 mod spec;
+mod typed;
 mod writer;
 
 pub(crate) use append::Copying;
@@ -22,4 +23,5 @@ pub(crate) use rewrite::rewrite_with;
 pub use rewrite::{FooterChange, RewriteOptions, rewrite};
 pub(crate) use sink::start;
 pub use spec::{Alignment, DatasetSpec, FooterSpec, WriterOptions, default_chunk_shape};
+pub use typed::{Footer, WriteOptions};
 pub use writer::Writer;

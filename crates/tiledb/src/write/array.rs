@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
+use tesselle_core::storage::StagedFolder;
 use tesselle_core::{Driver, Limits, Location};
 
 use super::cells::{CellType, Cells, from_arrow};
@@ -70,6 +71,16 @@ impl ArrayWriter {
         if schema_names(location)?.last().is_some() {
             return Err(Error::invalid(format!("'{location}' is already an array")));
         }
+        StagedFolder::fill(location, |place| Self::create_at(place, new, key, timestamp))
+            .map(|array| Self { location: location.clone(), ..array })
+    }
+
+    fn create_at(
+        location: &Location,
+        new: &NewSchema,
+        key: Option<Key>,
+        timestamp: Option<u64>,
+    ) -> Result<Self> {
         make_folders(location)?;
         let array = Self {
             location: location.clone(),

@@ -8,6 +8,7 @@ use tesselle_core::Within;
 use tesselle_core::driver::parallel;
 use tesselle_core::storage::{Staged, StagedPath};
 
+use super::abandoned::{self, Mark};
 use super::cells::{CellType, TileCells};
 use super::commit;
 use super::name::fresh_versioned;
@@ -131,6 +132,8 @@ pub(crate) struct FragmentWriter {
     /// Tiles that are filtered but not written yet.
     pending: Vec<Vec<EncodedTile>>,
     registered: Option<StagedPath>,
+    /// While it is there, the fragment is one that somebody writes.
+    mark: Option<Mark>,
     done: bool,
 }
 
@@ -145,6 +148,8 @@ impl FragmentWriter {
             None => fresh_versioned(plan.timestamps, plan.version)?,
         };
         let folder = plan.array.join(&commit::fragment_path(&name));
+        abandoned::remove(&plan.array, &folder)?;
+        let mark = Some(Mark::new(&folder)?);
         let registered = folder.storage().stage(folder.path())?;
         folder.storage().create_dir(folder.path())?;
         let mut writer = Self {
@@ -156,6 +161,7 @@ impl FragmentWriter {
             tiles: 0,
             pending: Vec::new(),
             registered,
+            mark,
             done: false,
         };
         for field in stored_fields(&writer.plan.schema, writer.plan.with_timestamps, writer.plan.with_deletes)
@@ -222,8 +228,9 @@ impl FragmentWriter {
         parallel::try_for_each(files, Staged::commit)?;
         commit::put(&self.folder.join("__fragment_metadata.tdb"), &metadata)?;
         self.done = true;
-        let (name, registered) = (std::mem::take(&mut self.name), self.registered.take());
-        Ok(FinishedFragment { name, bytes, tiles: self.tiles as u64, _registered: registered })
+        let name = std::mem::take(&mut self.name);
+        let (registered, mark) = (self.registered.take(), self.mark.take());
+        Ok(FinishedFragment { name, bytes, tiles: self.tiles as u64, _registered: registered, mark })
     }
 
     fn metadata(&self, end: &FragmentEnd) -> Result<Vec<u8>> {
@@ -359,6 +366,15 @@ pub(crate) struct FinishedFragment {
     pub(crate) tiles: u64,
     /// Kept until the commit.
     _registered: Option<StagedPath>,
+    /// Kept until the commit, as above.
+    mark: Option<Mark>,
+}
+
+impl FinishedFragment {
+    /// Says that it is committed. It must be said before the array gets another name.
+    pub(crate) fn release(&mut self) {
+        drop(self.mark.take());
+    }
 }
 
 impl Drop for FragmentWriter {

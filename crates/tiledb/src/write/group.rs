@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use tesselle_core::storage::StagedFolder;
 use tesselle_core::{Limits, Location};
 
 use super::commit::put;
@@ -34,11 +35,12 @@ impl GroupWriter {
         if location.join(MARKER).exists()? || location.join("__schema").exists()? {
             return Err(Error::invalid(format!("'{location}' is already a group or an array")));
         }
-        for folder in ["__group", "__meta"] {
-            let folder = location.join(folder);
-            folder.storage().create_dir(folder.path())?;
-        }
-        put(&location.join(MARKER), &[])?;
+        StagedFolder::fill(location, |place| {
+            for folder in ["__group", "__meta"] {
+                place.storage().create_dir(place.join(folder).path())?;
+            }
+            put(&place.join(MARKER), &[])
+        })?;
         Ok(Self { location: location.clone(), key })
     }
 

@@ -27,6 +27,7 @@
 //! # }
 //! ```
 
+mod abandoned;
 mod append;
 mod array;
 pub(crate) mod cells;
@@ -68,5 +69,6 @@ pub use evolve::Evolution;
 pub use group::GroupWriter;
 pub use name::WRITE_VERSION;
 pub use schema::{DEFAULT_CAPACITY, NewSchema, SchemaBuilder};
+pub use sink::WriteOptions;
 pub use sparse::{OnDuplicate, SparseOptions};
 pub use vacuum::{Removal, Vacuum};

@@ -55,6 +55,7 @@ pub(crate) mod statistics;
 pub(crate) mod tail;
 #[cfg(test)]
 mod tests;
+mod typed;
 pub(crate) mod values;
 mod writer;
 
@@ -62,5 +63,6 @@ pub(crate) use append::append;
 pub use buffer::Column;
 pub use options::{Order, WriterOptions};
 pub(crate) use sink::start;
+pub use typed::WriteOptions;
 pub use values::{Strings, Values};
 pub use writer::Writer;

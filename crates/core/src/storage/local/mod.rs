@@ -184,6 +184,11 @@ impl Storage for LocalStorage {
         Ok(answers)
     }
 
+    fn pin(&self, paths: &[String]) -> Result<()> {
+        // A removed file can be read as long as it is open. Other files need descriptors too.
+        paths.iter().take(open::most_open() / 2).try_for_each(|path| self.open(path).map(drop))
+    }
+
     fn list(&self, path: &str) -> Result<Vec<Entry>> {
         let mut entries = Vec::new();
         for entry in fs::read_dir(path).map_err(failed("list", path))? {
@@ -243,6 +248,10 @@ impl Storage for LocalStorage {
 
     fn reclaim(&self, target: &str) {
         reclaim::reclaim(target);
+    }
+
+    fn abandoned(&self, folder: &str) -> Vec<String> {
+        reclaim::abandoned(Path::new(folder))
     }
 
     fn recover(&self, path: &str) -> Result<bool> {

@@ -1,14 +1,15 @@
 //! Staged names, and cleanup of those left by ended processes.
 //!
 //! A staged file or folder is `.NAME.PID-N.tmp` next to its target, locked as long as its process lives. The next
-//! process that writes to the same target removes those that are not locked.
+//! process that writes into the same folder removes those that are not locked.
 
-use std::collections::HashMap;
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use super::super::lock::remove_stale;
 use super::swap::{self, OLD};
 
 const STAGED: &str = ".tmp";
@@ -38,21 +39,47 @@ pub(super) fn lock(_file: &File) -> bool {
     false
 }
 
-/// Removes files that ended processes staged for `target`, and restores a previous state if a process ended between two
-/// renames. Failures are ignored: leftovers remain.
+/// Folders that were cleaned.
+static SEEN: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+/// Removes files that ended processes staged in the folder of `target`, for any target: some are never written again.
+/// Restores a previous state if a process ended between two renames. Failures are ignored: leftovers remain. Each folder is
+/// listed once: a process may write thousands of files into one.
 pub(super) fn reclaim(target: &str) {
     let path = Path::new(target);
-    let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return };
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    for left in left_in(folder) {
-        let Some(staged) = Leftover::parse(&left, name).filter(|staged| !staged.is_running()) else {
-            continue;
-        };
-        let place = folder.join(&left);
+    let mut seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
+    if seen.insert(folder.to_owned()) {
+        sweep(folder);
+    }
+}
+
+/// The targets of files that ended processes staged in a folder, unless the folder was cleaned before.
+pub(super) fn abandoned(folder: &Path) -> Vec<String> {
+    if SEEN.lock().unwrap_or_else(PoisonError::into_inner).contains(folder) {
+        return Vec::new();
+    }
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+    let left = names.filter_map(|name| {
+        let staged = Leftover::parse(&name).filter(|staged| !staged.is_running())?;
+        hold(&folder.join(&name)).map(|_| staged.target.to_owned())
+    });
+    left.collect()
+}
+
+/// Cleans one folder.
+fn sweep(folder: &Path) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for name in entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()) {
+        remove_stale(&folder.join(&name));
+        let Some(staged) = Leftover::parse(&name).filter(|staged| !staged.is_running()) else { continue };
+        let place = folder.join(&name);
         // If the lock can be taken, no process uses the file.
         let Some(lock) = hold(&place) else { continue };
-        if staged.is_old && !path.exists() {
-            let _ = fs::rename(&place, path);
+        let target = folder.join(staged.target);
+        if staged.is_old && !target.exists() {
+            let _ = fs::rename(&place, target);
         } else if let Some(place) = place.to_str() {
             let _ = swap::remove(place);
         }
@@ -69,41 +96,23 @@ pub(super) fn recover(target: &str) -> bool {
     Path::new(target).exists()
 }
 
-/// Names in a folder that look staged. Each folder is listed once: a process may write thousands of files into one.
-fn left_in(folder: &Path) -> Vec<String> {
-    static SEEN: Mutex<Option<HashMap<PathBuf, Vec<String>>>> = Mutex::new(None);
-    let mut seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
-    let seen = seen.get_or_insert_with(HashMap::new);
-    if let Some(names) = seen.get(folder) {
-        return names.clone();
-    }
-    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
-    let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
-    let own = format!(".{}-", std::process::id());
-    let looks = |name: &String| {
-        name.starts_with('.')
-            && (name.ends_with(STAGED) || name.ends_with(&format!("{STAGED}{OLD}")))
-            && !name.contains(&own)
-    };
-    let names: Vec<String> = names.filter(looks).collect();
-    seen.insert(folder.to_owned(), names.clone());
-    names
-}
-
 /// A staged name, taken apart.
-struct Leftover {
+struct Leftover<'a> {
+    /// The name of what it was for.
+    target: &'a str,
     process: u32,
     /// Whether it is the previous state of its target.
     is_old: bool,
 }
 
-impl Leftover {
-    fn parse(name: &str, target: &str) -> Option<Self> {
-        let rest = name.strip_prefix('.')?.strip_prefix(target)?.strip_prefix('.')?;
+impl<'a> Leftover<'a> {
+    fn parse(name: &'a str) -> Option<Self> {
+        let rest = name.strip_prefix('.')?;
         let (rest, is_old) = rest.strip_suffix(OLD).map_or((rest, false), |rest| (rest, true));
-        let (process, number) = rest.strip_suffix(STAGED)?.split_once('-')?;
+        let (target, numbers) = rest.strip_suffix(STAGED)?.rsplit_once('.')?;
+        let (process, number) = numbers.split_once('-')?;
         number.parse::<u32>().ok()?;
-        Some(Self { process: process.parse().ok()?, is_old })
+        Some(Self { target, process: process.parse().ok()?, is_old })
     }
 
     /// Whether any process with this number runs on this machine.
@@ -117,13 +126,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_staged_names_of_the_target_are_taken_apart() {
-        let staged = Leftover::parse(".a.tet.123-4.tmp", "a.tet").unwrap();
-        assert_eq!((staged.process, staged.is_old), (123, false));
-        assert!(Leftover::parse(".a.tet.123-4.tmp.old", "a.tet").unwrap().is_old);
-        for other in ["a.tet.123-4.tmp", ".b.tet.123-4.tmp", ".a.tet.x-4.tmp", ".a.tet.123.tmp", ".a.tet"] {
-            assert!(Leftover::parse(other, "a.tet").is_none(), "{other}");
+    fn only_staged_names_are_taken_apart() {
+        let staged = Leftover::parse(".a.tet.123-4.tmp").unwrap();
+        assert_eq!((staged.target, staged.process, staged.is_old), ("a.tet", 123, false));
+        assert!(Leftover::parse(".a.tet.123-4.tmp.old").unwrap().is_old);
+        for other in
+            ["a.tet.123-4.tmp", ".123-4.tmp", ".a.tet.x-4.tmp", ".a.tet.123.tmp", ".a.tet", ".a.1-2.old"]
+        {
+            assert!(Leftover::parse(other).is_none(), "{other}");
         }
-        assert!(Leftover::parse(&staged_name("x"), "x").is_some());
+        assert_eq!(Leftover::parse(&staged_name("x")).unwrap().target, "x");
     }
 }

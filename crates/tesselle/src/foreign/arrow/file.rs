@@ -12,6 +12,7 @@ use tesselle_core::{
     TableFacts, TableStats, Task,
 };
 
+use super::guarded;
 use crate::foreign::no_axes;
 use crate::foreign::writer::damaged;
 
@@ -49,7 +50,7 @@ impl FileTable {
         let batches = footer.recordBatches().into_iter().flatten().map(|block| checked(*block, start));
         Ok(Self {
             location: location.clone(),
-            schema: Arc::new(arrow_ipc::convert::fb_to_schema(schema)),
+            schema: Arc::new(guarded(|| Ok(arrow_ipc::convert::fb_to_schema(schema)))?),
             version: footer.version(),
             dictionaries: dictionaries.collect::<Result<_>>()?,
             batches: batches.collect::<Result<_>>()?,
@@ -232,7 +233,7 @@ impl Task for BatchTask {
                 Ok(self.shared.need(&*self.shared.dictionaries))
             }
             State::Dictionaries => {
-                let decoder = self.shared.decoder(fetched).map_err(|e| self.damaged(e))?;
+                let decoder = guarded(|| self.shared.decoder(fetched).map_err(|e| self.damaged(e)))?;
                 self.shared.decoder.get_or_init(|| decoder);
                 Ok(self.ask_for_batch())
             }
@@ -241,8 +242,9 @@ impl Task for BatchTask {
                 let bytes = fetched.into_iter().next().unwrap_or_default();
                 let decoder =
                     self.shared.decoder.get().ok_or_else(|| Error::internal("a batch has no decoder"))?;
-                let batch = decoder.read_record_batch(&self.block, &Buffer::from(bytes));
-                Ok(batch.map_err(|e| self.damaged(e))?.map_or(Step::Done, Step::Batch))
+                let buffer = Buffer::from(bytes);
+                let read = || decoder.read_record_batch(&self.block, &buffer).map_err(|e| self.damaged(e));
+                Ok(guarded(read)?.map_or(Step::Done, Step::Batch))
             }
             State::Done => Ok(Step::Done),
         }

@@ -4,13 +4,14 @@ mod file;
 mod stream;
 mod write;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use file::FileTable;
 use stream::StreamTable;
 use tesselle_core::{
-    Capabilities, Confidence, Container, Context, Created, Driver, Fitted, Format, Location, OpenOptions,
-    Probe, Result, Table, WriteRequest,
+    Capabilities, Confidence, Container, Context, Created, Driver, Error, Fitted, Format, Location,
+    OpenOptions, Probe, Result, Table, WriteRequest,
 };
 
 use super::container::FileContainer;
@@ -19,6 +20,12 @@ use super::noted::Noted;
 const MAGIC: &[u8] = b"ARROW1";
 /// Streams start with the marker of their first message.
 const STREAM_MAGIC: &[u8] = b"\xff\xff\xff\xff";
+
+/// Runs a part of the Arrow reader. It panics on some damaged schemas and messages, where it should report an error.
+fn guarded<T>(read: impl FnOnce() -> Result<T>) -> Result<T> {
+    let refused = |_| Err(Error::corrupt("the Arrow reader cannot handle this metadata").class("metadata"));
+    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(refused)
+}
 
 /// The format.
 #[derive(Debug, Clone, Copy, Default)]
@@ -65,5 +72,19 @@ impl Format for ArrowIpc {
         let schema = Noted::schema(&schema, &facts);
         let inner = write::sink(target.stage(options.overwrite)?, &schema)?;
         Ok(Created { sink: Box::new(Noted::new(inner, schema)), fitted: Fitted::keeping(&facts) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tesselle_core::ErrorKind;
+
+    use super::*;
+
+    #[test]
+    fn a_schema_without_fields_is_damage() {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/no-fields.arrows");
+        let opened = ArrowIpc.open(&Location::local(file).unwrap(), &OpenOptions::default());
+        assert_eq!(opened.err().unwrap().kind(), ErrorKind::Corrupt);
     }
 }

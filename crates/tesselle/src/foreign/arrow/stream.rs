@@ -12,6 +12,7 @@ use tesselle_core::{
     TableFacts, TableStats, Task,
 };
 
+use super::guarded;
 use crate::foreign::no_axes;
 use crate::foreign::writer::damaged;
 
@@ -41,7 +42,7 @@ impl StreamTable {
             }
             let end = size.min(at + (64 << 10));
             let mut window = Buffer::from(location.read_range(at..end)?);
-            decoder.decode(&mut window).map_err(|e| damaged("Arrow", e))?;
+            guarded(|| decoder.decode(&mut window).map_err(|e| damaged("Arrow", e)))?;
             at = end;
         }
     }
@@ -98,8 +99,8 @@ struct StreamTask {
 
 impl StreamTask {
     fn decode(&mut self) -> Result<Option<RecordBatch>> {
-        let decoded = self.decoder.decode(&mut self.window);
-        decoded.map_err(|e| damaged("Arrow", e).file(self.path.as_str()))
+        let read = || self.decoder.decode(&mut self.window).map_err(|e| damaged("Arrow", e));
+        guarded(read).map_err(|error| error.file(self.path.as_str()))
     }
 }
 

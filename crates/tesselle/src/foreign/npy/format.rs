@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tesselle_core::array::{GridColumn, GridTable};
 use tesselle_core::fit::{check_types, fit_cells};
 use tesselle_core::{
     Action, ArrayRequest, Capabilities, Confidence, Container, Context, Created, Driver, Error, Fitted,
@@ -11,7 +12,6 @@ use tesselle_core::{
 use super::view::NpyArray;
 use super::{column_sink, write_array};
 use crate::foreign::container::FileContainer;
-use crate::foreign::grid::{GridColumn, GridTable};
 
 /// The format.
 #[derive(Debug, Clone, Copy, Default)]

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use arrow_schema::DataType;
 use serde_json::{Map, Value};
+use tesselle_core::array::{GridColumn, GridTable};
 use tesselle_core::fit::{check_types, fit_axis, fit_cells};
 use tesselle_core::storage::EntryKind;
 use tesselle_core::{
@@ -15,7 +16,6 @@ use tesselle_core::{
 use super::meta::FILE;
 use super::{Hierarchy, ZarrArray, write};
 use crate::foreign::container::{check_rows, describe, pieces};
-use crate::foreign::grid::{GridColumn, GridTable};
 
 /// The files of version 2.
 const OLD: [&str; 2] = [".zarray", ".zgroup"];

@@ -11,6 +11,7 @@ mod codec;
 mod format;
 mod meta;
 mod names;
+mod typed;
 mod write;
 
 use std::sync::Arc;
@@ -21,6 +22,7 @@ use meta::{FILE, Node};
 use serde_json::{Map, Value};
 use tesselle_core::storage::EntryKind;
 use tesselle_core::{Error, Location, Result};
+pub use typed::{ZarrCodec, ZarrOptions};
 
 /// Groups deeper than this are not followed.
 const MAX_DEPTH: usize = 16;

@@ -70,7 +70,7 @@ pub fn write_array(request: ArrayRequest<'_>, driver: &Driver) -> Result<Written
         pieces: fragment.tiles,
         ..Summary::default()
     };
-    target.complete(&[fragment], &new, staged)?;
+    target.complete(&mut [fragment], &new, staged)?;
     Ok(Written { summary, fitted })
 }
 

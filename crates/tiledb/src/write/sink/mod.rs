@@ -12,6 +12,7 @@ mod options;
 mod rows;
 mod schema;
 mod sparse;
+mod typed;
 
 use arrow_array::RecordBatch;
 pub use from_array::write_array;
@@ -20,6 +21,7 @@ use tesselle_core::storage::StagedFolder;
 use tesselle_core::{
     Attribute, Created, Driver, Error, Fitted, Location, Result, Sink, Summary, WriteRequest,
 };
+pub use typed::WriteOptions;
 
 use self::options::SinkSettings;
 use self::schema::{ColumnPlan, DimensionPlan};
@@ -121,7 +123,12 @@ impl Target {
     }
 
     /// Writes the files that turn fragments into an array, and moves it to its target.
-    fn complete(&self, fragments: &[FinishedFragment], new: &NewSchema, staged: StagedFolder) -> Result<()> {
+    fn complete(
+        &self,
+        fragments: &mut [FinishedFragment],
+        new: &NewSchema,
+        staged: StagedFolder,
+    ) -> Result<()> {
         check(&new.schema, &new.enumerations)?;
         make_folders(&self.location)?;
         if !self.metadata.is_empty() {
@@ -129,6 +136,7 @@ impl Target {
         }
         let names: Vec<String> = fragments.iter().map(|fragment| fragment.name.clone()).collect();
         commit(&self.location, &names, self.timestamps)?;
+        fragments.iter_mut().for_each(FinishedFragment::release);
         store_schema(&self.location, &self.schema_name, new, self.key.as_ref())?;
         staged.commit()
     }
@@ -157,7 +165,7 @@ impl Sink for ArraySink {
 
     fn finish(self: Box<Self>) -> Result<Summary> {
         let Self { target, columns, inner, driver, rows, staged } = *self;
-        let (fragments, mut schema) = driver.install(|| inner.finish())?;
+        let (mut fragments, mut schema) = driver.install(|| inner.finish())?;
         let enumerations = columns.iter().filter_map(|column| column.enumeration().transpose());
         let enumerations = enumerations.collect::<Result<Vec<_>>>()?;
         schema.enumerations =
@@ -165,7 +173,7 @@ impl Sink for ArraySink {
         for (attribute, column) in schema.attributes.iter_mut().zip(&columns) {
             attribute.enumeration.clone_from(&column.attribute.enumeration);
         }
-        target.complete(&fragments, &NewSchema { schema, enumerations }, staged)?;
+        target.complete(&mut fragments, &NewSchema { schema, enumerations }, staged)?;
         Ok(Summary {
             rows,
             bytes: fragments.iter().map(|fragment| fragment.bytes).sum(),

@@ -1,0 +1,74 @@
+//! The settings of a write, typed.
+
+use tesselle_core::Settings;
+
+/// How the chunks of a Zarr array are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ZarrCodec {
+    /// As they are.
+    Raw,
+    /// Compressed with gzip.
+    Gzip,
+    /// Compressed with zstd.
+    Zstd,
+}
+
+/// Options of a new Zarr hierarchy. What is not set follows from the source.
+///
+/// ```
+/// use tesselle::foreign::{ZarrCodec, ZarrOptions};
+///
+/// let options = ZarrOptions::new().chunk([512, 512]).codec(ZarrCodec::Zstd).level(9);
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[must_use = "options have no effect before they are handed to a write"]
+pub struct ZarrOptions(Settings);
+
+impl ZarrOptions {
+    /// No option set.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the shape of a chunk `[default: about 1 MiB]`.
+    pub fn chunk(self, shape: impl IntoIterator<Item = u64>) -> Self {
+        Self(self.0.with_list("chunk", shape))
+    }
+
+    /// Sets how chunks are stored `[default: zstd]`.
+    pub fn codec(self, codec: ZarrCodec) -> Self {
+        let name = match codec {
+            ZarrCodec::Raw => "raw",
+            ZarrCodec::Gzip => "gzip",
+            ZarrCodec::Zstd => "zstd",
+        };
+        Self(self.0.with("codec", name))
+    }
+
+    /// Sets the level of the codec `[default: 3 for zstd, 5 for gzip]`.
+    pub fn level(self, level: i32) -> Self {
+        Self(self.0.with("level", level))
+    }
+
+    /// Sets the shape of the arrays that rows are written as.
+    pub fn shape(self, shape: impl IntoIterator<Item = u64>) -> Self {
+        Self(self.0.with_list("shape", shape))
+    }
+
+    /// Sets the columns that are coordinates of the arrays that rows are written as.
+    pub fn axes<S: ToString>(self, columns: impl IntoIterator<Item = S>) -> Self {
+        Self(self.0.with_list("axes", columns))
+    }
+
+    /// Sets the value of nulls.
+    pub fn fill(self, value: impl ToString) -> Self {
+        Self(self.0.with("fill", value))
+    }
+}
+
+impl From<ZarrOptions> for Settings {
+    fn from(options: ZarrOptions) -> Self {
+        options.0
+    }
+}

@@ -1,0 +1,158 @@
+//! The settings of a conversion into an array, typed.
+
+use tesselle_core::{Scalar, Secret, Settings, hex};
+
+use crate::meta::layout::Layout;
+use crate::meta::schema::ArrayKind;
+
+/// Options of a new array. What is not set follows from the source.
+///
+/// ```
+/// use tesselle_tiledb::write::WriteOptions;
+///
+/// let options = WriteOptions::new().dims(["time"]).filters("double-delta,zstd:5").capacity(10_000);
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[must_use = "options have no effect before they are handed to a write"]
+pub struct WriteOptions(Settings);
+
+impl WriteOptions {
+    /// No option set.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets whether the array is dense or sparse `[default: sparse where there are dimensions, else dense]`.
+    pub fn kind(self, kind: ArrayKind) -> Self {
+        let name = match kind {
+            ArrayKind::Dense => "dense",
+            ArrayKind::Sparse => "sparse",
+        };
+        Self(self.0.with("kind", name))
+    }
+
+    /// Sets the columns that are dimensions.
+    pub fn dims<S: ToString>(self, columns: impl IntoIterator<Item = S>) -> Self {
+        Self(self.0.with_list("dims", columns))
+    }
+
+    /// Sets the domain of a dimension, both ends included.
+    pub fn domain(self, dimension: &str, low: impl Into<Scalar>, high: impl Into<Scalar>) -> Self {
+        self.range("domain", dimension, [low.into(), high.into()])
+    }
+
+    /// Sets the part of the domain of a dimension that the rows of a dense array fill, both ends included.
+    pub fn region(self, dimension: &str, low: impl Into<Scalar>, high: impl Into<Scalar>) -> Self {
+        self.range("box", dimension, [low.into(), high.into()])
+    }
+
+    fn range(self, name: &str, dimension: &str, [low, high]: [Scalar; 2]) -> Self {
+        Self(self.0.with(format!("{name}.{dimension}"), format!("{low}:{high}")))
+    }
+
+    /// Sets the tile extent of a dimension.
+    pub fn extent(self, dimension: &str, extent: impl ToString) -> Self {
+        Self(self.0.with(format!("extent.{dimension}"), extent))
+    }
+
+    /// Sets the cells of a tile of a sparse array `[default: 10000]`.
+    pub fn capacity(self, cells: u64) -> Self {
+        Self(self.0.with("capacity", cells))
+    }
+
+    /// Sets the order of cells in a tile `[default: row-major]`.
+    pub fn cell_order(self, order: Layout) -> Self {
+        self.order("cell_order", order)
+    }
+
+    /// Sets the order of tiles `[default: row-major]`.
+    pub fn tile_order(self, order: Layout) -> Self {
+        self.order("tile_order", order)
+    }
+
+    fn order(self, name: &str, order: Layout) -> Self {
+        Self(self.0.with(name, order.name()))
+    }
+
+    /// Whether a sparse array may have several cells with the same coordinates `[default: no]`.
+    pub fn duplicates(self, allowed: bool) -> Self {
+        Self(self.0.with("dups", allowed))
+    }
+
+    /// Sets the filters of all attributes, as [`filters_from_text`](crate::filter::filters_from_text) reads them `[default: zstd:3]`.
+    pub fn filters(self, filters: &str) -> Self {
+        Self(self.0.with("filters", filters))
+    }
+
+    /// Sets the filters of an attribute or a dimension.
+    pub fn column_filters(self, column: &str, filters: &str) -> Self {
+        Self(self.0.with(format!("filters.{column}"), filters))
+    }
+
+    /// Sets the fill value of an attribute.
+    pub fn fill(self, attribute: &str, value: impl ToString) -> Self {
+        Self(self.0.with(format!("fill.{attribute}"), value))
+    }
+
+    /// Sets the time of the write, in milliseconds since the epoch `[default: now]`.
+    pub fn timestamp(self, millis: u64) -> Self {
+        Self(self.0.with("timestamp", millis))
+    }
+
+    /// Encrypts the array with this key of 32 bytes.
+    pub fn key(self, key: &Secret) -> Self {
+        Self(self.0.with("key", format!("hex:{}", hex(key.expose()))))
+    }
+}
+
+impl From<WriteOptions> for Settings {
+    fn from(options: WriteOptions) -> Self {
+        options.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_schema::{DataType, Field, Schema};
+
+    use super::*;
+    use crate::write::sink::options::SinkSettings;
+
+    #[test]
+    fn typed_options_are_read_as_they_were_set() {
+        let schema = Schema::new(vec![
+            Field::new("y", DataType::Int64, false),
+            Field::new("v", DataType::Float64, false),
+        ]);
+        let options = WriteOptions::new()
+            .kind(ArrayKind::Sparse)
+            .dims(["y"])
+            .domain("y", -5, 99)
+            .extent("y", 10)
+            .capacity(123)
+            .cell_order(Layout::Hilbert)
+            .tile_order(Layout::ColMajor)
+            .duplicates(true)
+            .filters("byteshuffle,zstd:9")
+            .column_filters("v", "none")
+            .fill("v", 1.5)
+            .timestamp(77)
+            .key(&Secret::new([7; 32]));
+        let read = SinkSettings::parse(&options.into(), &schema, Vec::new()).unwrap();
+        assert_eq!(
+            (read.kind, read.dims.as_slice(), read.capacity),
+            (ArrayKind::Sparse, &["y".to_owned()][..], 123)
+        );
+        assert_eq!((read.cell_order, read.tile_order, read.dups), (Layout::Hilbert, Layout::ColMajor, true));
+        assert_eq!((read.timestamp, read.key.is_some()), (Some(77), true));
+        assert_eq!((read.filters("y").unwrap().len(), read.filters("v").unwrap().len()), (2, 0));
+        let datatype = crate::Datatype::Int64;
+        let domain = read.domain("y", datatype).unwrap().unwrap();
+        assert_eq!((domain.low, domain.high), ((-5_i64).into(), 99_i64.into()));
+        assert_eq!(read.extent("y", datatype).unwrap(), Some(10_i64.into()));
+        for kind in [ArrayKind::Dense, ArrayKind::Sparse] {
+            let options = WriteOptions::new().kind(kind).cell_order(Layout::RowMajor);
+            assert_eq!(SinkSettings::parse(&options.into(), &schema, Vec::new()).unwrap().kind, kind);
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! Any string, taken for a query of both syntaxes over a small index.
+#![no_main]
+
+use std::sync::LazyLock;
+
+use libfuzzer_sys::fuzz_target;
+use tesselle::tatami::search::{Query, SearchOptions, Searcher, Syntax, search};
+use tesselle_core::{ErrorKind, Location};
+use tesselle_fuzz::{DRIVER, file, options};
+
+static SEGMENT: LazyLock<Location> =
+    LazyLock::new(|| file(&tesselle::tatami::Tatami, include_bytes!("../seeds/segment.tatami")));
+static SEARCHER: LazyLock<Searcher> =
+    LazyLock::new(|| Searcher::open(&SEGMENT, &options()).expect("the seed is a segment"));
+
+fuzz_target!(|text: &str| {
+    for syntax in [Syntax::Plain, Syntax::Boolean] {
+        let request = SearchOptions { syntax, highlight: Some(20), ..SearchOptions::default() };
+        match Query::parse(text, syntax) {
+            Ok(query) => {
+                let hits = SEARCHER.search(&query, &request, &DRIVER).expect("the segment is whole");
+                assert!(hits.hits.len() <= request.k);
+            }
+            Err(error) => {
+                assert_ne!(error.kind(), ErrorKind::Internal, "{error}");
+                assert!(search(&SEGMENT, text, &request, &options(), &DRIVER).is_err());
+            }
+        }
+    }
+});
