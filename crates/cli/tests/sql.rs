@@ -156,7 +156,7 @@ fn ten_thousand_files_are_queried_with_few_descriptors() {
         std::fs::hard_link(&first, folder.path().join(format!("{number}.csv"))).unwrap();
     }
     let sql = format!("SELECT count(*), sum(a) FROM '{}'", folder.path().display());
-    let out = std::process::Command::new("/bin/sh")
+    let out = Command::new("/bin/sh")
         .args(["-c", "ulimit -n 256; exec \"$0\" sql \"$1\" --as csv", env!("CARGO_BIN_EXE_tess"), &sql])
         .output()
         .unwrap();
