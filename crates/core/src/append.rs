@@ -69,7 +69,7 @@ impl AppendRequest<'_> {
     }
 }
 
-impl<'a> RowStream<'a> {
+impl RowStream<'_> {
     /// The same rows with the columns of `target`, in its order and types. A column that is missing is null where it may
     /// be; one that `target` does not have is refused, and so is a value that another type would change.
     pub fn conform(self, target: &SchemaRef) -> Result<Self> {

@@ -38,6 +38,7 @@ const SPILL_FILE: usize = 1;
 
 /// Where operators spill: a staged folder, so that it goes when the process is ended by a signal, and the next session
 /// removes what a killed one has left. Where none can be made, an operator that has to spill reports why.
+#[expect(clippy::disallowed_methods, reason = "spilled rows have no target to lie next to")]
 fn spill_folder() -> Option<StagedFolder> {
     let target = Location::local(std::env::temp_dir().join("tess-spill")).ok()?;
     StagedFolder::new(&target).ok()

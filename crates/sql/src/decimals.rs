@@ -36,7 +36,7 @@ const EXACT: [&str; 14] = [
 pub(crate) struct DecimalsAmongFloats;
 
 impl FunctionRewrite for DecimalsAmongFloats {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "decimals_among_floats"
     }
 

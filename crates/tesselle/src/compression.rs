@@ -54,7 +54,7 @@ impl Compression {
     pub fn staged(self, inner: Box<dyn Staged>) -> Box<dyn Staged> {
         let buffer = Vec::new();
         let encoder = match self {
-            Self::Gzip => Encoder::Gzip(GzEncoder::new(buffer, Level::default())),
+            Self::Gzip => Encoder::Gzip(Box::new(GzEncoder::new(buffer, Level::default()))),
             Self::Zstd => Encoder::Zstd(buffer),
         };
         Box::new(CompressedStaged { inner, encoder, written: 0 })
@@ -68,7 +68,7 @@ const FRAME: usize = 4 << 20;
 const LEVEL: i32 = 3;
 
 enum Encoder {
-    Gzip(GzEncoder<Vec<u8>>),
+    Gzip(Box<GzEncoder<Vec<u8>>>),
     Zstd(Vec<u8>),
 }
 

@@ -170,8 +170,8 @@ fn points_of_many_series_match_by_series_and_time() {
 #[test]
 fn floats_within_the_tolerance_are_equal() {
     let folder = tempfile::tempdir().unwrap();
-    let a = csv(folder.path(), "a.csv", "i,x", (0..100).map(|i| format!("{i},{}.5", i)));
-    let b = csv(folder.path(), "b.csv", "i,x", (0..100).map(|i| format!("{i},{}.501", i)));
+    let a = csv(folder.path(), "a.csv", "i,x", (0..100).map(|i| format!("{i},{i}.5")));
+    let b = csv(folder.path(), "b.csv", "i,x", (0..100).map(|i| format!("{i},{i}.501")));
     let with = |text: &str| run(&a, &b, |d| d.tolerance(text.parse().unwrap())).unwrap().values;
     assert_eq!(run(&a, &b, |d| d).unwrap().values, 100);
     assert_eq!((with("0.0011"), with("0.0009")), (0, 100));

@@ -34,7 +34,7 @@ impl Sample {
             0 => format!("{}", mixed % 1000),
             1 => format!("{}.25", mixed % 100_000),
             2 => format!("word{}", mixed % 17),
-            _ => format!("{}", mixed % 2 == 0),
+            _ => mixed.is_multiple_of(2).to_string(),
         }
     }
 
@@ -44,7 +44,7 @@ impl Sample {
         let mut text = format!("{keys},{}\n", names.join(","));
         for row in 0..self.rows {
             let cells: Vec<String> = (0..self.kinds.len()).map(|column| self.cell(row, column)).collect();
-            text.push_str(&format!("{},{}\n", key(row), cells.join(",")));
+            text.extend([key(row), ",".to_owned(), cells.join(","), "\n".to_owned()]);
         }
         let path = folder.join("rows.csv");
         std::fs::write(&path, text).unwrap();

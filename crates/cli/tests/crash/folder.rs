@@ -40,7 +40,8 @@ pub(crate) fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 pub(crate) fn debris(folder: &Path) -> Vec<String> {
     let is_debris = |name: &String| {
         let last = name.trim_end_matches('/').rsplit('/').next().unwrap_or(name);
-        last.starts_with('.') || last.ends_with(".tmp") || last.ends_with(".old")
+        let extension = Path::new(last).extension();
+        last.starts_with('.') || extension.is_some_and(|extension| extension == "tmp" || extension == "old")
     };
     contents(folder).into_keys().filter(is_debris).collect()
 }

@@ -25,6 +25,7 @@ pub(crate) struct Ended {
 }
 
 /// Runs `program` in `folder` and kills it right before its call number `at`, the first being 0.
+#[expect(clippy::zombie_processes, reason = "waitpid below waits for every process and thread")]
 pub(crate) fn run(program: &str, args: &[String], folder: &Path, at: Option<usize>) -> Ended {
     // The shell stops itself, so that nothing happens before it is traced.
     let child = Command::new("/bin/sh")

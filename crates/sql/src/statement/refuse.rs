@@ -69,7 +69,7 @@ pub(super) fn select(select: &Select) -> Result<()> {
         (select.value_table_mode.is_some(), "SELECT AS STRUCT or AS VALUE", "use named_struct"),
     ])?;
     let (GroupByExpr::All(modifiers) | GroupByExpr::Expressions(_, modifiers)) = &select.group_by;
-    for modifier in modifiers {
+    if let Some(modifier) = modifiers.first() {
         let (clause, hint) = match modifier {
             GroupByWithModifier::Totals => ("WITH TOTALS", "use GROUP BY GROUPING SETS ((a), ())"),
             GroupByWithModifier::Rollup => ("WITH ROLLUP", "write GROUP BY ROLLUP (a, b)"),

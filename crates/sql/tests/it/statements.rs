@@ -69,7 +69,7 @@ fn mutated(random: &mut Random) -> String {
             0 => drop(words.remove(at)),
             1 => words.swap(at, other),
             2 => words.insert(at, WORDS[random.below(WORDS.len() as u64) as usize].to_owned()),
-            3 => words[at] = WORDS[random.below(WORDS.len() as u64) as usize].to_owned(),
+            3 => WORDS[random.below(WORDS.len() as u64) as usize].clone_into(&mut words[at]),
             4 => words.insert(at, words[other].clone()),
             5 => {
                 let donor = STATEMENTS[random.below(STATEMENTS.len() as u64) as usize];

@@ -31,7 +31,7 @@ enum Spooled {
 /// The content of a pipe, a device or standard input (`-`), read to its end, and that of a compressed text file; `None`
 /// where `path` is none of them.
 pub(super) fn spooled(path: &str) -> Result<Option<Location>> {
-    if let Some(compression) = compressed(path)? {
+    if let Some(compression) = compressed(path) {
         return once(path, false, || compression.decompressed(path)).map(Some);
     }
     let is_stdin = path == "-" && !Location::local(path)?.exists()?;
@@ -50,11 +50,11 @@ pub(super) fn spooled(path: &str) -> Result<Option<Location>> {
 }
 
 /// How a local file is compressed, where it is one of text records.
-fn compressed(path: &str) -> Result<Option<Compression>> {
-    let Some(compression) = Compression::of(path) else { return Ok(None) };
+fn compressed(path: &str) -> Option<Compression> {
+    let compression = Compression::of(path)?;
     let format = registry::format_by_extension(Compression::inner_name(path));
     let is_text = format.is_some_and(|format| format.capabilities().infers_types);
-    Ok(Some(compression).filter(|_| is_text && std::path::Path::new(path).is_file()))
+    Some(compression).filter(|_| is_text && std::path::Path::new(path).is_file())
 }
 
 /// What `read` gives for a name, as long as somebody has it; `is_own` keeps it as long as the process.

@@ -149,7 +149,7 @@ impl Dense {
         let others = (0..count).filter(|at| *at != axis).map(|at| region.len(at));
         let plane = others.clone().try_fold(1_u64, u64::checked_mul).unwrap_or(u64::MAX).max(1);
         let mine = match shape {
-            None if cells % plane == 0 => cells / plane,
+            None if cells.is_multiple_of(plane) => cells / plane,
             None => {
                 return Err(Error::invalid(format!(
                     "{cells} rows do not fill planes of {plane} cells along axis {axis}"

@@ -171,7 +171,7 @@ impl From<WriteOptions> for Settings {
 mod tests {
     use super::*;
     use crate::meta::DataType;
-    use crate::write::settings::Plan;
+    use crate::write::settings::SinkOptions;
 
     #[test]
     fn typed_options_are_read_as_they_were_set() {
@@ -191,7 +191,7 @@ mod tests {
             .page_bytes(8)
             .group_bytes(9)
             .degree(10);
-        let plan = Plan::parse(&options.into()).unwrap();
+        let plan = SinkOptions::parse(&options.into()).unwrap();
         assert_eq!(
             (plan.device.as_deref(), plan.time.as_deref(), plan.aligned),
             (Some("root.d"), Some("t"), true)
@@ -206,7 +206,7 @@ mod tests {
             (Version::V3, Order::Sort, Encoding::Plain)
         );
         assert_eq!((writer.page_points, writer.page_bytes, writer.group_bytes, writer.degree), (7, 8, 9, 10));
-        let plan = Plan::parse(&WriteOptions::new().tags(["site", "unit"]).into()).unwrap();
+        let plan = SinkOptions::parse(&WriteOptions::new().tags(["site", "unit"]).into()).unwrap();
         assert!(plan.table && plan.tags == ["site", "unit"]);
     }
 
@@ -215,7 +215,7 @@ mod tests {
         for version in Version::ALL.into_iter().filter(|version| *version >= Version::V2) {
             for encoding in Encoding::ALL {
                 let options = WriteOptions::new().version(version).column_encoding("a", encoding);
-                let plan = Plan::parse(&options.into()).unwrap();
+                let plan = SinkOptions::parse(&options.into()).unwrap();
                 assert_eq!(
                     plan.encoding_of("a", DataType::Int64),
                     Some(encoding),
