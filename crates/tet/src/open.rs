@@ -74,7 +74,7 @@ impl Opened {
                 "index row {number} states {} bytes, the chunk takes {expected}",
                 row.raw_len
             ))
-            .class("chunk_byte_length"));
+            .class("tile_byte_length"));
         }
         if row.codec == Codec::Zstd && row.raw_len > row.capacity() {
             return Err(Error::corrupt(format!(

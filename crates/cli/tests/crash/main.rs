@@ -203,6 +203,7 @@ fn tiledb_writes_are_made_or_not() {
             "convert rows.csv arr --to tiledb --set dims=time --set domain.time=0:999",
             "tiledb write arr more.csv --timestamp 2000000000000",
             "tiledb meta arr --put old=1",
+            "tiledb meta arr --put other=2",
         ],
         &[
             Case::once(
