@@ -4,7 +4,7 @@
 //! optionally a footer with history, metadata and zone maps. Each dataset appears as a table (its axes, then `value`)
 //! and as an array. `docs/formats/tet.md` describes the bytes.
 //!
-//! This crate must not know any other format, and must not start threads: plans are run by a [`Driver`].
+//! This crate must not know any other format, and must not start threads: plans are run by a [`Driver`](tesselle_core::Driver).
 #![forbid(unsafe_code)]
 
 mod container;

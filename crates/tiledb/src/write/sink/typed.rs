@@ -79,7 +79,7 @@ impl WriteOptions {
         Self(self.0.with("dups", allowed))
     }
 
-    /// Sets the filters of all attributes, as [`filters_from_text`](crate::filter::filters_from_text) reads them `[default: zstd:3]`.
+    /// Sets the filters of all attributes, as [`filters_from_str`](crate::filter::filters_from_str) reads them `[default: zstd:3]`.
     pub fn filters(self, filters: &str) -> Self {
         Self(self.0.with("filters", filters))
     }
