@@ -7,10 +7,10 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use datafusion::execution::SendableRecordBatchStream;
 use futures::StreamExt;
 use tesselle::Result;
-use tokio::runtime::Runtime;
 
 use crate::error::ours;
 use crate::interrupt::Interrupt;
+use crate::runtime::Runtime;
 
 /// The rows of a statement, batch by batch. Dropping it stops the work.
 pub struct Answer {

@@ -27,6 +27,7 @@ mod filter;
 mod functions;
 mod interrupt;
 mod provider;
+mod runtime;
 mod scan;
 mod session;
 mod statement;

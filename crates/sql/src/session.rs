@@ -13,7 +13,6 @@ use datafusion::prelude::SessionContext;
 use datafusion::sql::parser::{DFParser, Statement};
 use tesselle::driver::{CancelToken, Progress, Silent};
 use tesselle::{Driver, DriverOptions, Error, OpenOptions, Result, Table};
-use tokio::runtime::Runtime;
 
 use crate::answer::Answer;
 use crate::context;
@@ -22,6 +21,7 @@ use crate::error::ours;
 use crate::files::{self, FileTables, Opener, looks_like_a_file};
 use crate::interrupt::Interrupt;
 use crate::provider::TesselleTable;
+use crate::runtime::Runtime;
 use crate::statement::prepare;
 
 /// How a session is set up.
@@ -115,7 +115,7 @@ impl Session {
         let (context, files) = context::build(&opener, operators, options.memory.is_some())?;
         let interrupt = Interrupt::under(driver.cancel_token());
         let memory = options.memory.unwrap_or_else(|| driver.budget().total());
-        Ok(Self { context, files, driver, memory, runtime: Arc::new(runtime), interrupt })
+        Ok(Self { context, files, driver, memory, runtime: Arc::new(runtime.into()), interrupt })
     }
 
     /// The DataFusion context of the session, to register custom functions or tables.

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use arrow_schema::SchemaRef;
 use datafusion::sql::parser::{CopyToSource, CopyToStatement, DFParser, Statement};
 use datafusion::sql::sqlparser::ast::{Statement as SqlStatement, Value};
+pub(crate) use plain::{Plain, plain};
 use tesselle::core::{Sink, WriteRequest, WriteTarget};
 use tesselle::{Driver, Error, Format, Location, Result, Uri, WriteOptions, WriteReport};
 
 use crate::error::ours;
-pub(crate) use plain::{Plain, plain};
 
 /// A COPY statement executed by Tesselle.
 pub(crate) struct Copy {

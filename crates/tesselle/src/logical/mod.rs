@@ -14,11 +14,10 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Schema, SchemaRef};
-use tesselle_core::{Attribute, Result, Table, TableFacts};
-
 use column::{from_stored, parse, spelled, stored_type};
 pub use start::start;
 use table::LogicalTable;
+use tesselle_core::{Attribute, Result, Table, TableFacts};
 
 /// The attribute with the types of columns, as JSON: `{"price": "decimal128(15,2)"}`.
 pub(crate) const KEY: &str = "tesselle.types";

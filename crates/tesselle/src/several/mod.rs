@@ -5,11 +5,11 @@ mod union;
 use std::sync::Arc;
 
 use tesselle_core::{Error, Format, Location, Result, Table};
+use union::UnionTable;
 
 use crate::name::{Uri, expand, is_pattern};
 use crate::open::Opener;
 use crate::registry;
-use union::UnionTable;
 
 impl Opener {
     /// Opens the table of `uri`: of one file, of a container that is a folder, of all files of a folder, or of all

@@ -16,6 +16,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
+pub use grid::{AxisColumn, Coordinates, Grid};
+use values::ArrayValues;
+pub use values::{GridValues, PartCost, ValuesRead, ValuesStep};
 
 use super::ArrayView;
 use crate::error::{Error, Result};
@@ -27,9 +30,6 @@ use crate::stats::{ColumnStats, Known, TableStats};
 use crate::storage::Storage;
 use crate::table::{Pushdown, TYPE_KEY, Table};
 use crate::task::Plan;
-pub use grid::{AxisColumn, Coordinates, Grid};
-use values::ArrayValues;
-pub use values::{GridValues, PartCost, ValuesRead, ValuesStep};
 
 /// One array of the table.
 #[derive(Clone)]

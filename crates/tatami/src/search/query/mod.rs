@@ -9,10 +9,10 @@ mod parse;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use expand::Pattern;
 use tesselle_core::{Error, Result};
 
 use super::analyzer;
-pub(crate) use expand::Pattern;
 
 /// The syntax of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -12,9 +12,8 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use tesselle_core::{Context, Result};
-
 pub use bigram::{BigramBuilder, BigramIndex};
+use tesselle_core::{Context, Result};
 
 use super::bm25::{contribution, idf};
 use super::inverted::InvertedIndex;
