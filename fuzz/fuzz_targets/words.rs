@@ -24,7 +24,7 @@ fuzz_target!(|text: &str| {
     }
     judge(parse_types(text));
     judge(text.parse::<ReduceOp>());
-    judge(Secret::from_text(text.as_bytes()));
+    judge(Secret::parse(text.as_bytes()));
     judge(Settings::from_pairs(&text.split('\n').collect::<Vec<_>>()));
     if let Some(selection) = judge(text.parse::<Selection>()) {
         let shape = [10, 1, 7];
