@@ -124,20 +124,30 @@ impl Group {
         Ok(Location::new(Arc::clone(self.root.storage()), local))
     }
 
-    /// Calls `take` with the name and the place of every array, those of nested groups under the path of their group. A
-    /// group that cannot be opened is left to `verify`.
-    fn gather(&self, depth: usize, path: &str, take: &mut dyn FnMut(String, Location)) {
+    fn nested(&self, member: &Member, depth: usize) -> Result<Self> {
+        if depth >= MAX_DEPTH {
+            return Err(Error::limit(format!("groups are nested more than {MAX_DEPTH} deep")));
+        }
+        let location = self.location_of(member)?;
+        if !crate::is_group(&location)? {
+            return Err(Error::not_found(format!("the member '{}' is no group", member.key())));
+        }
+        Self::open(&location, &self.options)
+    }
+
+    /// Calls `take` with the name and the location of every array, those of nested groups under the path of their group.
+    /// A member that cannot be reached is a name whose location is the error, so that nobody takes a group for whole
+    /// that is not.
+    fn gather(&self, depth: usize, path: &str, take: &mut dyn FnMut(String, Result<Location>)) {
         for member in &self.members {
-            let Ok(location) = self.location_of(member) else { continue };
             let name = format!("{path}{}", member.key());
-            match member.kind {
-                MemberKind::Array => take(name, location),
-                MemberKind::Group if depth < MAX_DEPTH => {
-                    if let Ok(group) = Self::open(&location, &self.options) {
-                        group.gather(depth + 1, &format!("{name}/"), take);
-                    }
-                }
-                MemberKind::Group => {}
+            if member.kind == MemberKind::Array {
+                take(name, self.location_of(member));
+                continue;
+            }
+            match self.nested(member, depth) {
+                Ok(group) => group.gather(depth + 1, &format!("{name}/"), take),
+                Err(error) => take(name, Err(error)),
             }
         }
     }
@@ -151,7 +161,7 @@ impl Group {
             }
             names.push(known);
         });
-        found.ok_or_else(|| Error::unknown_name("member", name, names.iter().map(String::as_str)))
+        found.unwrap_or_else(|| Err(Error::unknown_name("member", name, names.iter().map(String::as_str))))
     }
 }
 

@@ -241,6 +241,23 @@ fn groups_and_metadata_change_in_steps() {
 }
 
 #[test]
+fn members_that_cannot_be_reached_are_named_and_fail() {
+    let location = place();
+    let group = GroupWriter::create(&location, None).unwrap();
+    ArrayWriter::create(&location.join("one"), &line(3), None, Some(1)).unwrap();
+    let elsewhere = Member { relative: false, ..Member::relative(MemberKind::Array, "s3://bucket/a", "far") };
+    let missing = Member::relative(MemberKind::Group, "sub", "sub");
+    let near = Member::relative(MemberKind::Array, "one", "near");
+    group.change(&[near, elsewhere, missing], &[], Some(1)).unwrap();
+    let opened = open(&location, &OpenOptions::default());
+    assert_eq!(opened.table_names(), ["far", "near", "sub"]);
+    opened.table("near").unwrap();
+    let error = opened.table("far").err().unwrap().to_string();
+    assert!(error.contains("another storage"), "{error}");
+    assert!(opened.table("sub").is_err());
+}
+
+#[test]
 fn a_sink_that_is_dropped_or_fails_leaves_nothing() {
     let location = place();
     let given = rows(&[1, 2, 3], 0);

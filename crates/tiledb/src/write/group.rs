@@ -9,7 +9,7 @@ use super::commit::put;
 use super::metadata::write_metadata;
 use super::name::{WRITE_VERSION, fresh, stamp};
 use crate::filter::Key;
-use crate::group::leads_down;
+use crate::group::{MARKER, leads_down};
 use crate::meta::generic_tile::GenericTile;
 use crate::meta::group::{GroupDetails, Member, MemberKind};
 use crate::meta::key_value::Entries;
@@ -17,8 +17,6 @@ use crate::meta::name::TimestampedName;
 use crate::vanished::entries;
 use crate::{Error, Result};
 
-/// The file that marks a group.
-const MARKER: &str = "__tiledb_group.tdb";
 /// The version of the detail files written.
 const DETAIL_VERSION: u32 = 2;
 
