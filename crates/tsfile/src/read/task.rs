@@ -10,12 +10,16 @@ use super::find::{Header, PageFinder};
 use super::join::join_window;
 use super::loaded::Loaded;
 use super::output::{Output, Shape};
+use super::page::Page;
 use super::plan::Mode;
 use super::prune::Pruner;
 use super::source::{PageId, Source, TaskChunk, TaskInput};
 use super::times::Buffers;
 use super::units;
 use crate::open::Archive;
+
+/// Bytes of a decoded time or number.
+const VALUE_BYTES: u64 = 8;
 
 /// Chunks that overlap in time.
 #[derive(Debug, Default)]
@@ -221,6 +225,22 @@ impl ScanTask {
     }
 }
 
+impl ScanTask {
+    /// The bytes of the largest page once it is decoded: encoded values may be far smaller than what they stand for.
+    fn largest_page(&self) -> u64 {
+        let chunks = self.input.chunks.iter().zip(self.input.loaded.iter());
+        let loaded = chunks.filter_map(|(task, loaded)| Some((task, loaded.as_ref()?)));
+        let sizes = loaded.flat_map(|(task, loaded)| {
+            // A page without statistics is the only one of its chunk.
+            let count = |page: &Page| page.header.statistics.as_ref().unwrap_or(&task.chunk.statistics).count;
+            loaded.pages.iter().map(move |page| {
+                u64::from(page.header.uncompressed_size).max(count(page).saturating_mul(VALUE_BYTES))
+            })
+        });
+        sizes.max().unwrap_or(0)
+    }
+}
+
 impl Task for ScanTask {
     fn cost(&self) -> Cost {
         self.cost
@@ -236,8 +256,7 @@ impl Task for ScanTask {
                 return Ok(Step::Need(wanted));
             }
             self.state = State::Pages;
-            let pages = self.input.loaded.iter().flatten().flat_map(|chunk| &chunk.pages);
-            self.largest = pages.map(|page| u64::from(page.header.uncompressed_size)).max().unwrap_or(0);
+            self.largest = self.largest_page();
             // Also where nothing is missing: the sizes of the pages are looked at before they are decoded.
             return self.need_pages().map(Step::Need);
         }

@@ -412,10 +412,16 @@ impl Task for GroupTask {
 
     fn largest_piece(&self) -> u64 {
         let Ok(entry) = self.entry() else { return 0 };
-        let columns = self.wanted.columns();
-        // The largest page is at least as large as the average one.
-        let pages = columns.iter().filter_map(|column| entry.chunk(*column));
-        pages.map(|chunk| chunk.uncompressed.div_ceil(chunk.pages.max(1))).max().unwrap_or(0)
+        let fields = &self.file.footer().schema.fields;
+        let bytes = |column: usize| {
+            let chunk = entry.chunk(column)?;
+            let width = fields.get(column)?.logical.scalar_width().unwrap_or(0);
+            // Encoded values may be far smaller than what they stand for.
+            let decoded = chunk.uncompressed.max(chunk.values.saturating_mul(width as u64));
+            // The largest page is at least as large as the average one.
+            Some(decoded.div_ceil(chunk.pages.max(1)))
+        };
+        self.wanted.columns().into_iter().filter_map(bytes).max().unwrap_or(0)
     }
 
     fn step(&mut self, fetched: Vec<Bytes>) -> Result<Step> {
