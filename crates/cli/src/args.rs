@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use arrow_schema::DataType;
 use clap::Args;
 use tesselle::name::read_key;
 use tesselle::{
-    Dataset, Driver, DriverOptions, Error, OpenOptions, Opener, Predicate, Result, Secret, TextOptions,
+    Dataset, Driver, DriverOptions, Error, OpenOptions, Opener, Predicate, Result, Scan, Secret, TextOptions,
 };
 
 /// Options for opening inputs.
@@ -98,6 +99,56 @@ impl ReadArgs {
     }
 }
 
+/// The rows that a verb takes from its input.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct RowArgs {
+    /// Table to read
+    #[arg(long, value_name = "NAME")]
+    pub(crate) table: Option<String>,
+
+    /// Only these columns, in this order
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    columns: Option<Vec<String>>,
+
+    /// Only rows where this SQL condition holds
+    #[arg(long = "where", value_name = "EXPR", value_parser = parse_condition)]
+    condition: Option<Predicate>,
+
+    /// At most this many rows
+    #[arg(long, value_name = "N")]
+    limit: Option<u64>,
+
+    /// Cast a column to another type, e.g. time=timestamp_ms; repeatable
+    #[arg(long = "cast", value_name = "COLUMN=TYPE")]
+    casts: Vec<String>,
+
+    /// Column types of CSV and JSON lines: COLUMN=TYPE,… or a file with them [default: inferred]
+    #[arg(long, value_name = "TYPES")]
+    schema: Option<String>,
+}
+
+impl RowArgs {
+    /// The opener of the input.
+    pub(crate) fn opener(&self, read: &ReadArgs) -> Result<Opener> {
+        Ok(read.opener(self.table.as_deref())?.types(types(self.schema.as_deref())?))
+    }
+
+    /// Columns, condition and limit.
+    pub(crate) fn scan(&self) -> Scan {
+        Scan {
+            columns: self.columns.clone(),
+            predicate: self.condition.clone(),
+            limit: self.limit,
+            ..Scan::default()
+        }
+    }
+
+    /// The types of columns to cast.
+    pub(crate) fn casts(&self) -> Result<Vec<(String, DataType)>> {
+        tesselle::parse_types(&self.casts.join(","))
+    }
+}
+
 /// Resource limits.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Resources")]
@@ -178,7 +229,7 @@ fn parse_time(text: &str) -> std::result::Result<u64, String> {
 }
 
 /// Types of columns, given as they are or as a file that has them.
-pub(crate) fn types(text: Option<&str>) -> Result<Vec<(String, arrow_schema::DataType)>> {
+pub(crate) fn types(text: Option<&str>) -> Result<Vec<(String, DataType)>> {
     match text {
         None => Ok(Vec::new()),
         Some(text) if Path::new(text).is_file() => {

@@ -76,6 +76,29 @@ fn decimals_dates_and_fine_times_come_back_as_they_were() {
 }
 
 #[test]
+fn a_note_of_types_that_cannot_be_read_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, target) = (prices(folder.path()), folder.path().join("p.tiledb"));
+    fine(&["convert", &source, path(&target), "--set", "dims=id"]);
+    fine(&["tiledb", "meta", path(&target), "--put", "tesselle.types=[1, 2"]);
+    let error = fails(&["cat", path(&target)], 1);
+    assert!(error.contains("tesselle.types"), "{error}");
+}
+
+#[test]
+fn deletes_of_tiledb_take_sql_and_refuse_what_an_array_cannot_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, target) = (folder.path().join("rows.csv"), folder.path().join("rows.tiledb"));
+    std::fs::write(&source, "id,v\n1,10\n2,20\n3,30\n").unwrap();
+    fine(&["convert", path(&source), path(&target), "--set", "dims=id", "--set", "kind=sparse"]);
+    fine(&["tiledb", "delete", path(&target), "--where", "id BETWEEN 2 AND 2"]);
+    assert_eq!(fine(&["cat", path(&target), "--as", "csv"]), "id,v\n1,10\n3,30\n");
+    let error = fails(&["tiledb", "delete", path(&target), "--where", "abs(id) > 1"], 2);
+    assert!(error.contains("no functions"), "{error}");
+    assert_eq!(fine(&["cat", path(&target), "--as", "csv"]), "id,v\n1,10\n3,30\n");
+}
+
+#[test]
 fn columns_that_do_not_fit_are_listed_at_once_and_cast_on_demand() {
     let folder = tempfile::tempdir().unwrap();
     let source = prices(folder.path());

@@ -230,7 +230,7 @@ impl Session {
         self.execute(&names, plan)
     }
 
-    /// The tables that a statement names.
+    /// The tables that a statement names, to explain an error; planning reports names that cannot be resolved.
     fn names(&self, statement: &Statement) -> Vec<TableReference> {
         self.context.state().resolve_table_references(statement).unwrap_or_default()
     }

@@ -6,8 +6,8 @@ use arrow_schema::DataType;
 use tesselle_core::array::{GridColumn, GridTable};
 use tesselle_core::storage::MemoryStorage;
 use tesselle_core::{
-    Action, AppendRequest, ArrayView, Context, Driver, Error, OpenOptions, Predicate, Result, RowStream,
-    Scan, Settings, Summary, driver,
+    Action, AppendRequest, ArrayView, Context, Driver, Error, OpenOptions, Result, RowStream, Scan, Settings,
+    Summary, driver,
 };
 
 use crate::cast;
@@ -15,6 +15,7 @@ use crate::name::Uri;
 use crate::open::Opener;
 use crate::registry;
 use crate::run::{RunOn, run_methods};
+use crate::scan::scan_methods;
 
 /// Starts to put together an addition of what `input` holds to the container, or to the table of it, that `output` names.
 ///
@@ -99,6 +100,7 @@ impl Append {
     }
 
     run_methods!();
+    scan_methods!();
 
     /// Sets how the source is opened: its format, its table, time travel, keys, types.
     pub fn opener(mut self, opener: Opener) -> Self {
@@ -115,18 +117,6 @@ impl Append {
     /// Replaces columns, filter, region and limit of the source by those of `scan`.
     pub fn scan(mut self, scan: Scan) -> Self {
         self.scan = scan;
-        self
-    }
-
-    /// Adds only these columns.
-    pub fn columns<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
-        self.scan = self.scan.columns(names);
-        self
-    }
-
-    /// Adds only rows where this predicate is true.
-    pub fn matching(mut self, predicate: Predicate) -> Self {
-        self.scan = self.scan.filter(predicate);
         self
     }
 

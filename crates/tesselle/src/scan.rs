@@ -1,10 +1,45 @@
 //! Reading the rows of a table.
 
 use tesselle_core::driver::{Order, Rows, scan};
-use tesselle_core::{Context, Predicate, Result, Scan, Selection};
+use tesselle_core::{Context, Result, Scan};
 
 use crate::open::DatasetTable;
 use crate::run::{RunOn, run_methods};
+
+/// The methods of every builder with a field `scan`.
+macro_rules! scan_methods {
+    () => {
+        /// Keeps only these columns, in this order.
+        pub fn columns<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
+            self.scan = self.scan.columns(names);
+            self
+        }
+
+        /// Keeps only rows where this SQL condition is true. Fails where the condition cannot be parsed.
+        pub fn filter(self, condition: &str) -> tesselle_core::Result<Self> {
+            Ok(self.matching(condition.parse()?))
+        }
+
+        /// Keeps only rows where this predicate is true.
+        pub fn matching(mut self, predicate: tesselle_core::Predicate) -> Self {
+            self.scan = self.scan.filter(predicate);
+            self
+        }
+
+        /// Keeps only this part of an array. Tables that are not arrays refuse it.
+        pub fn select(mut self, selection: tesselle_core::Selection) -> Self {
+            self.scan = self.scan.select(selection);
+            self
+        }
+
+        /// Keeps at most `rows` rows.
+        pub fn limit(mut self, rows: u64) -> Self {
+            self.scan = self.scan.limit(rows);
+            self
+        }
+    };
+}
+pub(crate) use scan_methods;
 
 /// A scan of a table that is put together: everything, until it is narrowed. See [`DatasetTable::scan`].
 #[derive(Clone)]
@@ -22,39 +57,11 @@ impl TableScan {
     }
 
     run_methods!();
+    scan_methods!();
 
     /// Replaces columns, filter, region and limit by those of `scan`.
     pub fn with(mut self, scan: Scan) -> Self {
         self.scan = scan;
-        self
-    }
-
-    /// Keeps only these columns, in this order.
-    pub fn columns<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
-        self.scan = self.scan.columns(names);
-        self
-    }
-
-    /// Keeps only rows where this SQL condition is true. Fails where the condition cannot be parsed.
-    pub fn filter(self, condition: &str) -> Result<Self> {
-        Ok(self.matching(condition.parse()?))
-    }
-
-    /// Keeps only rows where this predicate is true.
-    pub fn matching(mut self, predicate: Predicate) -> Self {
-        self.scan = self.scan.filter(predicate);
-        self
-    }
-
-    /// Keeps only this part of an array. Tables that are no array refuse it.
-    pub fn select(mut self, selection: Selection) -> Self {
-        self.scan = self.scan.select(selection);
-        self
-    }
-
-    /// Keeps at most `rows` rows.
-    pub fn limit(mut self, rows: u64) -> Self {
-        self.scan = self.scan.limit(rows);
         self
     }
 

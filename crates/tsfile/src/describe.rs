@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use serde_json::{Map, Value as Json, json};
 use tesselle_core::{
-    Attribute, ColumnDescription, ColumnRole, Context as _, Cursor, Description, Error, Result,
+    At, Attribute, ColumnDescription, ColumnRole, Context as _, Cursor, Description, Error, Result,
     TableDescription,
 };
 
@@ -124,8 +124,8 @@ fn device_extra(archive: &Archive, path: &str, data: &DeviceData) -> Result<Map<
         end = Some(end.map_or(high, |end| end.max(high)));
     };
     for (file, at) in archive.devices.get(path).into_iter().flatten() {
-        let Some(file) = archive.files.get(*file).map(|entry| &entry.file) else { continue };
-        let Some(device) = file.devices.get(*at) else { continue };
+        let file = &archive.files.at(*file)?.file;
+        let device = file.devices.at(*at)?;
         if file.version.is_flat() {
             let metadata = crate::legacy::device_metadata(file, device)?;
             widen(metadata.start_time, metadata.end_time);

@@ -3,9 +3,9 @@
 use std::time::Instant;
 
 use clap::Args;
-use tesselle::{OpenOptions, Predicate, Result, Scan, Settings};
+use tesselle::{OpenOptions, Result, Settings};
 
-use crate::args::{ReadArgs, ResourceArgs, parse_condition};
+use crate::args::{ReadArgs, ResourceArgs, RowArgs};
 use crate::progress::Bar;
 use crate::{Outcome, format, out};
 
@@ -30,35 +30,14 @@ pub(crate) struct Append {
     /// The container that grows, perhaps with #TABLE
     target: String,
 
-    /// The table to read
-    #[arg(long, value_name = "NAME")]
-    table: Option<String>,
-
     /// The axis that an array grows along, by name or number [default: the first]
     #[arg(long, value_name = "AXIS")]
     axis: Option<String>,
 
-    /// Only these columns, in this order
-    #[arg(long, value_name = "A,B", value_delimiter = ',')]
-    columns: Option<Vec<String>>,
+    #[command(flatten)]
+    rows: RowArgs,
 
-    /// Only rows where this SQL condition holds
-    #[arg(long = "where", value_name = "EXPR", value_parser = parse_condition)]
-    condition: Option<Predicate>,
-
-    /// At most this many rows
-    #[arg(long, value_name = "N")]
-    limit: Option<u64>,
-
-    /// Give a column another type, e.g. time=timestamp_ms; may be repeated
-    #[arg(long = "cast", value_name = "COLUMN=TYPE")]
-    casts: Vec<String>,
-
-    /// The types of columns of CSV and JSON lines: COLUMN=TYPE,… or a file with them [default: inferred]
-    #[arg(long, value_name = "TYPES")]
-    schema: Option<String>,
-
-    /// A setting of the target format, e.g. order=sort or timestamp=1700000000000; may be repeated
+    /// Setting of the target format, e.g. order=sort or timestamp=1700000000000; repeatable
     #[arg(long = "set", value_name = "NAME=VALUE")]
     settings: Vec<String>,
 
@@ -78,17 +57,10 @@ impl Append {
         let started = Instant::now();
         let driver = self.resources.driver()?.with_progress(Bar::new(""));
         let mut append = tesselle::append(&self.input, &self.target)
-            .opener(
-                self.read.opener(self.table.as_deref())?.types(crate::args::types(self.schema.as_deref())?),
-            )
+            .opener(self.rows.opener(&self.read)?)
             .target_options(OpenOptions { key: self.read.options()?.key, ..OpenOptions::default() })
-            .scan(Scan {
-                columns: self.columns.clone(),
-                predicate: self.condition.clone(),
-                limit: self.limit,
-                ..Scan::default()
-            })
-            .casts(tesselle::parse_types(&self.casts.join(","))?)
+            .scan(self.rows.scan())
+            .casts(self.rows.casts()?)
             .options(Settings::from_pairs(&self.settings)?);
         if let Some(axis) = &self.axis {
             append = append.axis(axis);
@@ -105,7 +77,7 @@ impl Append {
             started.elapsed().as_secs_f64()
         ));
         if !appended.summary.lost.is_empty() {
-            out::note(&format!("  not carried over: {}", appended.summary.lost.join("; ")));
+            out::note(&format!("  not kept: {}", appended.summary.lost.join("; ")));
         }
         Ok(Outcome::Fine)
     }

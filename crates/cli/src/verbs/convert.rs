@@ -6,11 +6,9 @@ use std::time::Instant;
 
 use clap::Args;
 use serde_json::json;
-use tesselle::{
-    Convert as Builder, Driver, Error, ErrorKind, Predicate, Result, Scan, Settings, WriteReport,
-};
+use tesselle::{Convert as Builder, Driver, Error, ErrorKind, Result, Settings, WriteReport};
 
-use crate::args::{ReadArgs, ResourceArgs, parse_condition};
+use crate::args::{ReadArgs, ResourceArgs, RowArgs};
 use crate::inputs::{self, Input, Inputs};
 use crate::progress::Bar;
 use crate::{Outcome, format, out, words};
@@ -45,37 +43,16 @@ pub(crate) struct Convert {
     #[arg(long, value_name = "FORMAT")]
     to: Option<String>,
 
-    /// Table to read
-    #[arg(long, value_name = "NAME")]
-    table: Option<String>,
-
     /// Name of the table to write, if the format has named tables
     #[arg(long, value_name = "NAME")]
     into: Option<String>,
 
-    /// Only these columns, in this order
-    #[arg(long, value_name = "A,B", value_delimiter = ',')]
-    columns: Option<Vec<String>>,
-
-    /// Only rows where this SQL condition holds
-    #[arg(long = "where", value_name = "EXPR", value_parser = parse_condition)]
-    condition: Option<Predicate>,
-
-    /// At most this many rows
-    #[arg(long, value_name = "N")]
-    limit: Option<u64>,
-
-    /// Cast a column to another type, e.g. time=timestamp_ms; repeatable
-    #[arg(long = "cast", value_name = "COLUMN=TYPE")]
-    casts: Vec<String>,
+    #[command(flatten)]
+    rows: RowArgs,
 
     /// Give columns that the target has no type for the one that it suggests
     #[arg(long)]
     auto_cast: bool,
-
-    /// The types of columns of CSV and JSON lines: COLUMN=TYPE,… or a file with them [default: inferred]
-    #[arg(long, value_name = "TYPES")]
-    schema: Option<String>,
 
     /// Setting of the output format, e.g. chunk=512,512 or codec=zstd; repeatable
     #[arg(long = "set", value_name = "NAME=VALUE")]
@@ -152,16 +129,10 @@ impl Convert {
     }
 
     fn conversion(&self, input: &str, output: &str) -> Result<Builder> {
-        let types = crate::args::types(self.schema.as_deref())?;
         let mut conversion = tesselle::convert(input, output)
-            .opener(self.read.opener(self.table.as_deref())?.types(types))
-            .scan(Scan {
-                columns: self.columns.clone(),
-                predicate: self.condition.clone(),
-                limit: self.limit,
-                ..Scan::default()
-            })
-            .casts(tesselle::parse_types(&self.casts.join(","))?)
+            .opener(self.rows.opener(&self.read)?)
+            .scan(self.rows.scan())
+            .casts(self.rows.casts()?)
             .auto_cast(self.auto_cast)
             .options(Settings::from_pairs(&self.settings)?)
             .upgrade(self.upgrade)
@@ -177,7 +148,7 @@ impl Convert {
 
     /// The tables of a container that has several, where each goes into a file of its own in the folder `output`.
     fn tables(&self, input: &str, output: &str, driver: &Driver) -> Result<Option<Vec<Input>>> {
-        let Some(to) = self.to.as_deref().filter(|_| self.table.is_none()) else { return Ok(None) };
+        let Some(to) = self.to.as_deref().filter(|_| self.rows.table.is_none()) else { return Ok(None) };
         if tesselle::format_by_extension(output).is_some() {
             return Ok(None);
         }

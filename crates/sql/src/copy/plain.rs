@@ -75,7 +75,7 @@ fn scan_of(plan: &LogicalPlan, table: &dyn Table) -> Option<Scan> {
         LogicalPlan::SubqueryAlias(alias) => scan_of(&alias.input, table),
         LogicalPlan::Projection(Projection { expr, input, .. }) => {
             let mut scan = scan_of(input, table)?;
-            let known = scan.columns.take().unwrap_or_default();
+            let known = scan.columns.take()?;
             let names = expr.iter().map(column_name).collect::<Option<Vec<String>>>()?;
             let mut distinct = names.clone();
             distinct.sort_unstable();

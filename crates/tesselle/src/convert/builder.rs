@@ -1,13 +1,14 @@
 //! A conversion that is put together.
 
 use arrow_schema::DataType;
-use tesselle_core::{Predicate, Result, Scan, Selection};
+use tesselle_core::{Result, Scan};
 
 use super::Conversion;
 use crate::create::WriteReport;
 use crate::create::target::{Target, target_methods};
 use crate::open::Opener;
 use crate::run::{RunOn, run_methods};
+use crate::scan::scan_methods;
 
 /// Starts to put together a conversion of `input` into `output`. The content determines the format of the source, the file name that
 /// of the target.
@@ -55,6 +56,7 @@ pub struct Convert {
 impl Convert {
     target_methods!();
     run_methods!();
+    scan_methods!();
 
     /// Sets how the source is opened: its format, its table, time travel, keys, types.
     pub fn opener(mut self, opener: Opener) -> Self {
@@ -65,35 +67,6 @@ impl Convert {
     /// Replaces columns, filter, region and limit by those of `scan`.
     pub fn scan(mut self, scan: Scan) -> Self {
         self.scan = scan;
-        self
-    }
-
-    /// Keeps only these columns, in this order.
-    pub fn columns<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
-        self.scan = self.scan.columns(names);
-        self
-    }
-
-    /// Keeps only rows where this SQL condition is true. Fails where the condition cannot be parsed.
-    pub fn filter(self, condition: &str) -> Result<Self> {
-        Ok(self.matching(condition.parse()?))
-    }
-
-    /// Keeps only rows where this predicate is true.
-    pub fn matching(mut self, predicate: Predicate) -> Self {
-        self.scan = self.scan.filter(predicate);
-        self
-    }
-
-    /// Keeps only this part of an array.
-    pub fn select(mut self, selection: Selection) -> Self {
-        self.scan = self.scan.select(selection);
-        self
-    }
-
-    /// Keeps at most `rows` rows.
-    pub fn limit(mut self, rows: u64) -> Self {
-        self.scan = self.scan.limit(rows);
         self
     }
 

@@ -29,6 +29,7 @@ impl FileContainer {
         Self { format, version: version.into(), location: location.clone(), table, header: 0 }
     }
 
+    #[cfg(any(feature = "parquet", feature = "zarr"))]
     /// Adds a header of this many bytes to the byte map.
     pub(super) fn with_header(mut self, bytes: u64) -> Self {
         self.header = bytes;

@@ -17,7 +17,7 @@ use arrow_schema::{DataType, Schema, SchemaRef};
 use column::{from_stored, parse, spelled, stored_type};
 pub use start::start;
 use table::LogicalTable;
-use tesselle_core::{Attribute, Result, Table, TableFacts};
+use tesselle_core::{Attribute, Error, Result, Table, TableFacts};
 
 /// The attribute with the types of columns, as JSON: `{"price": "decimal128(15,2)"}`.
 pub(crate) const KEY: &str = "tesselle.types";
@@ -43,20 +43,27 @@ impl Logical {
         Attribute::new(KEY, serde_json::Value::Object(types.collect()).to_string())
     }
 
-    /// What the facts of a table say about its columns, as far as they are still stored that way.
-    fn of(facts: &TableFacts, schema: &Schema, table: &str) -> Self {
-        let attribute = facts.attributes.iter().find(|attribute| is_note(&attribute.name));
-        let text = attribute.map(Attribute::value_string).unwrap_or_default();
-        let object: BTreeMap<String, String> = serde_json::from_str(&text).unwrap_or_default();
-        let known = object.into_iter().filter_map(|(name, spelled)| {
-            // The column of a single tensor is called `value`, and the tensor has its name.
-            let name = if name == table && schema.index_of(&name).is_err() { VALUE.to_owned() } else { name };
-            let field = schema.field_with_name(&name).ok()?;
-            let data_type = parse(&spelled)?;
-            let fits = stored_type(&data_type, field.data_type()).as_ref() == Some(field.data_type());
-            fits.then_some((name, data_type))
-        });
-        Self { types: known.collect() }
+    /// What the notes among the facts of a table state about its columns, as far as they are still stored that way. Fails
+    /// if a note cannot be read: without it, dates and decimals would be returned as plain integers.
+    fn of(facts: &TableFacts, schema: &Schema, table: &str) -> Result<Self> {
+        let mut types = BTreeMap::new();
+        for note in facts.attributes.iter().filter(|attribute| is_note(&attribute.name)) {
+            let object: BTreeMap<String, String> =
+                serde_json::from_str(&note.value_string()).map_err(|error| {
+                    Error::corrupt(format!("attribute '{}' is not a list of types: {error}", note.name))
+                        .class("bad_types")
+                })?;
+            types.extend(object.into_iter().filter_map(|(name, spelled)| {
+                // The column of a single tensor is called `value`, and the tensor has its name.
+                let is_tensor = name == table && schema.index_of(&name).is_err();
+                let name = if is_tensor { VALUE.to_owned() } else { name };
+                let field = schema.field_with_name(&name).ok()?;
+                let data_type = parse(&spelled)?;
+                let fits = stored_type(&data_type, field.data_type()).as_ref() == Some(field.data_type());
+                fits.then_some((name, data_type))
+            }));
+        }
+        Ok(Self { types })
     }
 
     /// The schema with the types of this note.
@@ -81,6 +88,6 @@ impl Logical {
 
 /// The table with the types that its container notes for it, else the table itself.
 pub(crate) fn restored(table: Arc<dyn Table>) -> Result<Arc<dyn Table>> {
-    let logical = Logical::of(&table.facts()?, &table.schema(), table.name());
+    let logical = Logical::of(&table.facts()?, &table.schema(), table.name())?;
     if logical.types.is_empty() { Ok(table) } else { Ok(Arc::new(LogicalTable::new(table, logical))) }
 }

@@ -95,7 +95,8 @@ impl ArrayWriter {
             Predicate::IsNull { column } => {
                 Err(Error::unsupported(format!("a delete cannot test whether '{column}' is null")))
             }
-            _ => Err(Error::invalid("a delete needs a condition on a dimension or attribute")),
+            _ => Err(Error::invalid("a delete needs a condition on a dimension or attribute")
+                .hint("the array stores comparisons, IN, IS NULL, AND, OR and NOT; it has no functions")),
         }
     }
 

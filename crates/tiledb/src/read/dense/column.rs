@@ -7,7 +7,7 @@ use arrow_array::ArrayRef;
 use arrow_buffer::MutableBuffer;
 use bytes::Bytes;
 use tesselle_core::array::{GridValues, PartCost, ValuesRead, ValuesStep};
-use tesselle_core::{ColumnBounds, Region, Span};
+use tesselle_core::{At, ColumnBounds, Region, Span};
 
 use super::compose::{Composition, DenseAttribute};
 use crate::order::grid::Runs;
@@ -180,7 +180,7 @@ impl DenseRead {
             let Some(runs) = runs else { continue };
             let part = u32::try_from(i + 1).map_err(|_| Error::limit("a band has too many tiles"))?;
             for run in &runs.starts {
-                let places = origins.get_mut(run.target..run.target + runs.len).unwrap_or_default();
+                let places = origins.part_mut(run.target..run.target + runs.len)?;
                 for (j, place) in places.iter_mut().enumerate() {
                     let cell = u32::try_from(run.source + j * runs.step);
                     *place = (part, cell.map_err(|_| Error::limit("a tile has more than 2^32 cells"))?);

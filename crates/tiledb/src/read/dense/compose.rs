@@ -132,7 +132,7 @@ impl DenseAttribute {
         }
     }
 
-    /// Adds the parts of one tile, oldest first; says whether they cover it.
+    /// Adds the parts of one tile, oldest first; returns whether they cover it.
     fn compose_tile(
         &self,
         index: &[u64],
@@ -151,7 +151,9 @@ impl DenseAttribute {
         let mut covered = false;
         for (position, fragment, region) in fragments.iter().rev() {
             let Some(part) = region.intersect(&wanted) else { continue };
-            let Some(tile) = fragment.dense_tile(&self.grid, index) else { continue };
+            let tile = fragment.dense_tile(&self.grid, index);
+            debug_assert!(tile.is_some(), "a fragment lacks a tile of its region");
+            let Some(tile) = tile else { continue };
             covered = part == wanted;
             parts.push(Part { fragment: *position, tile, index: index.to_vec(), region: part });
             if covered {

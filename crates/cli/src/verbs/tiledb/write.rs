@@ -1,0 +1,141 @@
+//! `tess tiledb create` and `write`.
+
+use arrow_array::{ArrayRef, RecordBatch};
+use serde_json::{Value, json};
+use tesselle::tiledb::Bounds;
+use tesselle::tiledb::meta::schema::ArrayKind;
+use tesselle::tiledb::write::{ArrayWriter, NewSchema, SparseOptions, Written};
+use tesselle::{
+    DatasetTable, Driver, Error, Location, Opener, Result, Scalar, Selection, Settings, WriteOptions,
+};
+
+use super::TileDb;
+use crate::Outcome;
+
+impl TileDb {
+    pub(super) fn create_from_schema(&self, array: &str, schema: &std::path::Path) -> Result<Outcome> {
+        let target = Location::local(array)?;
+        target.refuse_existing(false)?;
+        let name = schema.display();
+        let text =
+            std::fs::read(schema).map_err(|error| Error::io(format!("cannot read '{name}'"), error))?;
+        let json: Value = serde_json::from_slice(&text)
+            .map_err(|error| Error::invalid(format!("'{name}' is not JSON: {error}")))?;
+        ArrayWriter::create(&target, &NewSchema::from_json(&json)?, self.key()?, None)?;
+        self.report(&json!({ "array": array }), &format!("{array}: created, empty\n"))
+    }
+
+    pub(super) fn create(&self, array: &str, like: &str, settings: &[String]) -> Result<Outcome> {
+        let target = Location::local(array)?;
+        target.refuse_existing(false)?;
+        let mut settings = Settings::from_pairs(settings)?;
+        if let Some(secret) = self.read.options()?.key
+            && !["key", "key-file", "encryption"].iter().any(|name| settings.get(name).is_some())
+        {
+            settings.set("key", format!("hex:{}", tesselle::core::hex(secret.expose())));
+        }
+        if settings.get("dims").is_none_or(|dims| dims.trim().is_empty()) {
+            // Numbered rows have a domain only once they are counted.
+            return Err(Error::invalid("an empty array needs dimensions").hint(
+                "set them with --set dims=x,y; a dense array also needs --set domain.x=low:high for each",
+            ));
+        }
+        let options = WriteOptions { settings, ..WriteOptions::default() };
+        let format = tesselle::format_by_name("tiledb")?;
+        let schema = self.source(like)?.schema();
+        format.create(&target, schema, &options, &self.resources.driver()?)?.finish()?;
+        self.report(&json!({ "array": array }), &format!("{array}: created, empty\n"))
+    }
+
+    pub(super) fn write(
+        &self,
+        array: &str,
+        input: &str,
+        region: Option<&Selection>,
+        timestamp: Option<u64>,
+    ) -> Result<Outcome> {
+        self.refuse_times("write")?;
+        let driver = self.resources.driver()?;
+        let writer = self.open(array)?.with_driver(&driver);
+        let opener = Opener::new().options(self.read.options()?);
+        let source = opener.on(&driver).open_table(input)?;
+        if writer.schema().kind == ArrayKind::Sparse {
+            if region.is_some() {
+                return Err(Error::invalid(
+                    "--region is for dense arrays; sparse rows contain their coordinates",
+                ));
+            }
+            let options = SparseOptions { timestamp, ..SparseOptions::default() };
+            let rows = source.scan().on(&driver).rows()?;
+            return self.report_written(&writer.write_sparse_all(rows.into_batches(), &options)?);
+        }
+        let region = region.map(|region| writer.dense_box(Some(region))).transpose()?;
+        self.report_written(&write_dense(&writer, &source, region, timestamp, &driver)?)
+    }
+}
+
+/// Fails if the shape of an array differs from the box it is written to.
+fn check_shape(region: &[Bounds], shape: &[u64]) -> Result<()> {
+    let len = |range: &Bounds| match (&range.low, &range.high) {
+        (Scalar::Int(low), Scalar::Int(high)) => u64::try_from(high - low).ok()?.checked_add(1),
+        _ => None,
+    };
+    let wanted: Vec<Option<u64>> = region.iter().map(len).collect();
+    if wanted.iter().copied().eq(shape.iter().copied().map(Some)) {
+        return Ok(());
+    }
+    let wanted: Vec<u64> = wanted.into_iter().map(Option::unwrap_or_default).collect();
+    Err(Error::invalid(format!("the input has the shape {shape:?}, the box {wanted:?}"))
+        .hint("set the box with --region"))
+}
+
+/// Writes rows into a dense array as they come, where their order allows; else all of them at once.
+fn write_dense(
+    writer: &ArrayWriter,
+    source: &DatasetTable,
+    mut region: Option<Vec<Bounds>>,
+    timestamp: Option<u64>,
+    driver: &Driver,
+) -> Result<Written> {
+    let mut only = None;
+    if let (Some(view), [attribute]) = (source.array(), writer.schema().attributes.as_slice()) {
+        // A file that is an array has no names of ours: its values become those of the one attribute.
+        let place = region.take().map_or_else(|| writer.dense_box(None), Ok)?;
+        check_shape(&place, view.shape())?;
+        region = Some(place);
+        only = Some(attribute.name.clone());
+    }
+    let rows = || {
+        let rows = source.scan().on(driver).rows()?.into_batches();
+        Ok::<_, Error>(rows.map(|batch| match &only {
+            Some(name) => values_as(&batch?, name),
+            None => batch,
+        }))
+    };
+    let mut streams = writer.streams_dense();
+    if only.is_none() && streams && writer.places(&source.schema()) {
+        let dimensions = writer.schema().dimensions.iter().map(|dimension| dimension.name.clone());
+        let placement =
+            writer.placement(source.scan().columns(dimensions).on(driver).rows()?.into_batches())?;
+        streams = placement.as_ref().is_some_and(|placement| placement.ordered);
+        region = region.or(placement.map(|placement| placement.region));
+    }
+    if streams {
+        let region = region.map_or_else(|| writer.dense_box(None), Ok)?;
+        return writer.write_dense_stream(&region, rows()?, timestamp);
+    }
+    let (mut batches, mut bytes) = (Vec::new(), 0_u64);
+    for batch in rows()? {
+        let batch = batch?;
+        bytes = bytes.saturating_add(batch.get_array_memory_size() as u64);
+        driver.check_piece(bytes)?;
+        batches.push(batch);
+    }
+    writer.write_dense_rows(region.as_deref(), &batches, timestamp)
+}
+
+/// The last column of a batch under another name: the values of an array, whose other columns are its axes.
+fn values_as(batch: &RecordBatch, name: &str) -> Result<RecordBatch> {
+    let Some(values) = batch.columns().last() else { return Err(Error::invalid("the input has no values")) };
+    Ok(RecordBatch::try_from_iter([(name, ArrayRef::clone(values))])?)
+}
