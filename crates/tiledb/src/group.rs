@@ -172,13 +172,13 @@ impl Group {
         let table = described.and_then(|description| {
             description.tables.into_iter().next().ok_or_else(|| Error::internal("an array has no table"))
         });
-        table.map_or_else(
-            |error| {
+        match table {
+            Ok(table) => TableDescription { name, ..table },
+            Err(error) => {
                 let extra = Map::from_iter([("error".to_owned(), Json::from(error.to_string()))]);
-                TableDescription { name: name.clone(), rows: None, columns: Vec::new(), extra }
-            },
-            |table| TableDescription { name: name.clone(), ..table },
-        )
+                TableDescription { name, rows: None, columns: Vec::new(), extra }
+            }
+        }
     }
 
     /// Where the array of this name is.
