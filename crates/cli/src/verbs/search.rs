@@ -62,9 +62,6 @@ pub(crate) struct Search {
 
     #[command(flatten)]
     read: ReadArgs,
-
-    #[command(flatten)]
-    resources: ResourceArgs,
 }
 
 /// Characters shown around the matching words.
@@ -101,7 +98,7 @@ impl Search {
         boosts
     }
 
-    pub(crate) fn run(self) -> Result<Outcome> {
+    pub(crate) fn run(self, resources: &ResourceArgs) -> Result<Outcome> {
         given::location(&self.uri)?;
         let options = SearchOptions {
             k: self.k,
@@ -112,7 +109,7 @@ impl Search {
             highlight: Some(HIGHLIGHT),
             boosts: self.boosts(),
         };
-        let driver = self.resources.driver()?;
+        let driver = resources.driver()?;
         let search = tesselle::search(&self.uri, &self.query).with(options);
         let hits = search.opener(self.read.opener(None)?).on(&driver).run()?;
         if self.json {
