@@ -193,5 +193,7 @@ fn boosted_hits_are_the_best_of_all_documents() {
         assert_eq!(found, wanted.iter().copied().skip(offset).take(k).collect::<Vec<_>>(), "{k} {offset}");
     }
     let wrong = SearchOptions { boosts: Boosts { url: 0.5, title: 1.0 }, ..SearchOptions::default() };
-    assert!(search(&place.location("a.tatami"), "river", &wrong, &OpenOptions::default(), &driver()).is_err());
+    assert!(
+        search(&place.location("a.tatami"), "river", &wrong, &OpenOptions::default(), &driver()).is_err()
+    );
 }
