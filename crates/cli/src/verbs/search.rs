@@ -56,16 +56,13 @@ pub(crate) struct Search {
 
     #[command(flatten)]
     read: ReadArgs,
-
-    #[command(flatten)]
-    resources: ResourceArgs,
 }
 
 /// Characters shown around the matching words.
 const HIGHLIGHT: usize = 160;
 
 impl Search {
-    pub(crate) fn run(self) -> Result<Outcome> {
+    pub(crate) fn run(self, resources: &ResourceArgs) -> Result<Outcome> {
         given::location(&self.uri)?;
         let options = SearchOptions {
             k: self.k,
@@ -75,7 +72,7 @@ impl Search {
             filter: self.condition.clone(),
             highlight: Some(HIGHLIGHT),
         };
-        let driver = self.resources.driver()?;
+        let driver = resources.driver()?;
         let search = tesselle::search(&self.uri, &self.query).with(options);
         let hits = search.opener(self.read.opener(None)?).on(&driver).run()?;
         if self.json {
