@@ -54,8 +54,7 @@ pub(crate) fn open_store(
         };
         let location = Location::new(storage, path);
         if !location.exists()? {
-            let cause = std::io::Error::new(std::io::ErrorKind::NotFound, "there is no such file");
-            return Err(Error::io(format!("cannot read '{path}'"), cause));
+            return Err(Error::missing(path));
         }
         opener(opening.format(), table, &options).open_at(location)
     })?;

@@ -23,7 +23,9 @@ pub(crate) fn refuse_other_interpreters(py: Python<'_>) -> PyResult<()> {
     if *INTERPRETER.get_or_init(|| own) == own {
         return Ok(());
     }
-    Err(PyImportError::new_err("tesselle is used by another interpreter of this process; use threads or processes"))
+    Err(PyImportError::new_err(
+        "tesselle is used by another interpreter of this process; use threads or processes",
+    ))
 }
 
 /// The driver that all calls share.
