@@ -10,11 +10,9 @@ use std::sync::Arc;
 use tesselle_core::storage::MemoryStorage;
 use tesselle_core::testing::{RepairTally, repair_flips};
 use tesselle_core::{Depth, Format, Location, OpenOptions, Outcome, Repaired, Report, Scan};
-use tesselle_tsfile::TsFile;
-use tesselle_tsfile::meta::schema::MeasurementSchema;
-use tesselle_tsfile::meta::{Compression, DataType, Encoding, Version};
 use tesselle_tsfile::tools::Dumped;
 use tesselle_tsfile::write::{Column, Values, Writer, WriterOptions};
+use tesselle_tsfile::{Compression, DataType, Encoding, MeasurementSchema, TsFile, Version};
 
 /// Small files of every version and model.
 const CASES: [&str; 18] = [

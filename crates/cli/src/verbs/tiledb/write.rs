@@ -2,9 +2,8 @@
 
 use arrow_array::{ArrayRef, RecordBatch};
 use serde_json::{Value, json};
-use tesselle::tiledb::Bounds;
-use tesselle::tiledb::meta::schema::ArrayKind;
 use tesselle::tiledb::write::{ArrayWriter, NewSchema, SparseOptions, Written};
+use tesselle::tiledb::{ArrayKind, Bounds};
 use tesselle::{
     DatasetTable, Driver, Error, Location, Opener, Result, Scalar, Selection, Settings, WriteOptions,
 };
