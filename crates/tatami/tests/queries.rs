@@ -33,7 +33,7 @@ fn options() -> IndexOptions {
 }
 
 fn everything() -> SearchOptions {
-    SearchOptions { k: 1000, total: true, ..SearchOptions::default() }
+    SearchOptions::default().with_k(1000).with_total(true)
 }
 
 fn edits(a: &str, b: &str) -> usize {
@@ -120,7 +120,7 @@ proptest! {
         // Pages in a row are the whole list.
         let mut paged = Vec::new();
         for offset in (0..ids.len() + page).step_by(page) {
-            let options = SearchOptions { k: page, offset, ..SearchOptions::default() };
+            let options = SearchOptions::default().with_k(page).with_offset(offset);
             paged.extend(place.search("a.tatami", &query, &options).hits);
         }
         prop_assert_eq!(paged.len(), found.hits.len());

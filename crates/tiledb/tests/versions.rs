@@ -17,7 +17,7 @@ use tesselle_tiledb::write::{ArrayWriter, Consolidation, SparseOptions, Vacuum};
 use tesselle_tiledb::{Attribute, Datatype, MetadataValue};
 
 fn raw() -> OpenOptions {
-    OpenOptions { raw: true, text_as_binary: true, ..OpenOptions::default() }
+    OpenOptions::default().with_raw(true).with_text_as_binary(true)
 }
 
 fn batches(path: &Path) -> Vec<RecordBatch> {

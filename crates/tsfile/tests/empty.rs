@@ -11,7 +11,7 @@ use tesselle_tsfile::write::{Writer, WriterOptions};
 use tesselle_tsfile::{Compression, DataType, Encoding, MeasurementSchema, TsFile, Version};
 
 fn driver() -> Driver {
-    Driver::new(&DriverOptions { threads: Some(1), ..DriverOptions::default() }).unwrap()
+    Driver::new(&DriverOptions::default().with_threads(1)).unwrap()
 }
 
 fn original(name: &str) -> std::path::PathBuf {

@@ -32,7 +32,7 @@ fn try_write(
     decimals: Option<u32>,
     values: &Values,
 ) -> tesselle_core::Result<Summary> {
-    let options = WriterOptions { page_points: 40, ..WriterOptions::for_version(version) };
+    let options = WriterOptions::for_version(version).with_page_points(40);
     let mut writer = Writer::create(location, false, options, &golden::driver())?;
     let device = writer.device_id("root.d");
     let (data_type, rows) = match values {

@@ -41,7 +41,7 @@ fn schema(name: &str, data_type: DataType, encoding: Encoding) -> MeasurementSch
 }
 
 fn write_file(location: &Location, file: &FileModel, driver: &Driver) {
-    let options = WriterOptions { page_points: 3, ..WriterOptions::for_version(file.version) };
+    let options = WriterOptions::for_version(file.version).with_page_points(3);
     let mut writer = Writer::create(location, false, options, driver).unwrap();
     let device = writer.device_id("root.d");
     let series = vec![

@@ -48,12 +48,12 @@ pub fn case(name: &str) -> PathBuf {
 }
 
 pub fn open(path: &Path, text_as_binary: bool) -> tesselle_core::Result<Arc<dyn Container>> {
-    let options = OpenOptions { text_as_binary, ..OpenOptions::default() };
+    let options = OpenOptions::default().with_text_as_binary(text_as_binary);
     TsFile.open(&Location::local(path).unwrap(), &options)
 }
 
 pub fn driver() -> Driver {
-    Driver::new(&DriverOptions { threads: Some(2), memory: Some(1 << 28) }).unwrap()
+    Driver::new(&DriverOptions::default().with_threads(2).with_memory(1 << 28)).unwrap()
 }
 
 pub fn rows(
@@ -343,7 +343,7 @@ pub fn check_aggregates(
 ) -> (u64, u64) {
     use tesselle_tsfile::aggregate::{Request, aggregate};
     use tesselle_tsfile::{DataType as Type, Sum};
-    let options = OpenOptions { raw: true, text_as_binary: true, ..OpenOptions::default() };
+    let options = OpenOptions::default().with_raw(true).with_text_as_binary(true);
     let container = TsFile.open(location, &options).unwrap();
     let (_, batches) = rows_with(&*container, "*", &Scan::all(), driver).unwrap();
     let mut points: BTreeMap<[Vec<u8>; 2], Vec<Point>> = BTreeMap::new();

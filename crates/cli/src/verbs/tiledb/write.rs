@@ -39,7 +39,7 @@ impl TileDb {
                 "set them with --set dims=x,y; a dense array also needs --set domain.x=low:high for each",
             ));
         }
-        let options = WriteOptions { settings, ..WriteOptions::default() };
+        let options = WriteOptions::default().with_settings(settings);
         let format = tesselle::format_by_name("tiledb")?;
         let schema = self.source(like)?.schema();
         format.create(&target, schema, &options, &self.resources.driver()?)?.finish()?;
@@ -64,7 +64,7 @@ impl TileDb {
                     "--region is for dense arrays; sparse rows contain their coordinates",
                 ));
             }
-            let options = SparseOptions { timestamp, ..SparseOptions::default() };
+            let options = SparseOptions::default().with_timestamp(timestamp);
             let rows = source.scan().on(&driver).rows()?;
             return self.report_written(&writer.write_sparse_all(rows.into_batches(), &options)?);
         }
