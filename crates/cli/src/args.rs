@@ -42,15 +42,15 @@ pub(crate) struct ReadArgs {
     text_as_binary: bool,
 
     /// What separates the fields of CSV: a character, or tab, semicolon, pipe [default: found in the first line]
-    #[arg(long, value_name = "CHAR", value_parser = parse_delimiter)]
+    #[arg(long, global = true, value_name = "CHAR", value_parser = parse_delimiter)]
     delimiter: Option<u8>,
 
     /// CSV without a line of names: the columns are column_1, column_2 and so on
-    #[arg(long)]
+    #[arg(long, global = true)]
     no_header: bool,
 
     /// A field of CSV that stands for null, as an empty one does
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, global = true, value_name = "TEXT")]
     null: Option<String>,
 
     /// Read the whole domain of a dense TileDB array [default: its current domain, else its non-empty domain]
@@ -146,16 +146,16 @@ impl RowArgs {
     }
 }
 
-/// Resource limits.
+/// Resource limits, before or after any verb and subcommand.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Resources")]
 pub(crate) struct ResourceArgs {
     /// Decoding threads [default: one per core]
-    #[arg(long, value_name = "N")]
+    #[arg(long, global = true, value_name = "N")]
     threads: Option<usize>,
 
     /// Memory for decoding in progress, e.g. 512MiB or 2GB [default: a quarter of the free memory]
-    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    #[arg(long, global = true, value_name = "SIZE", value_parser = parse_size)]
     memory_limit: Option<u64>,
 }
 
@@ -183,7 +183,7 @@ pub(crate) fn parse_condition(text: &str) -> Result<Predicate> {
 #[cfg(not(feature = "sql"))]
 pub(crate) fn parse_condition(text: &str) -> Result<Predicate> {
     let known = "comparisons, BETWEEN, IN, IS NULL, AND, OR and NOT";
-    text.parse().map_err(|error: tesselle::Error| {
+    text.parse().map_err(|error: Error| {
         error.hint(format!("this build knows {known}; LIKE and functions need the feature 'sql'"))
     })
 }

@@ -27,6 +27,9 @@ use tesselle::{Action, Error, ErrorKind};
 struct Cli {
     #[command(subcommand)]
     verb: Verb,
+
+    #[command(flatten)]
+    resources: args::ResourceArgs,
 }
 
 const EXAMPLES: &str = "\
@@ -96,7 +99,7 @@ pub fn run_to_code(args: impl IntoIterator<Item = OsString>) -> u8 {
     let (json, wording) = (cli.verb.wants_json(), cli.verb.wording());
     signals::listen();
     tesselle::name::keep_pipes();
-    match cli.verb.run() {
+    match cli.verb.run(&cli.resources) {
         Ok(Outcome::Fine) => 0,
         Ok(Outcome::BadData) => 1,
         Ok(Outcome::Code(code)) => code,
@@ -144,25 +147,25 @@ fn report(error: &Error, json: bool, wording: fn(&Action) -> String) {
 }
 
 impl Verb {
-    fn run(self) -> tesselle::Result<Outcome> {
+    fn run(self, resources: &args::ResourceArgs) -> tesselle::Result<Outcome> {
         match self {
             Self::Info(verb) => verb.run(),
             Self::Sketch(verb) => verb.run(),
-            Self::Cat(verb) => verb.run(),
+            Self::Cat(verb) => verb.run(resources),
             #[cfg(feature = "sql")]
-            Self::Sql(verb) => verb.run(),
-            Self::Convert(verb) => verb.run(),
-            Self::Append(verb) => verb.run(),
-            Self::Verify(verb) => verb.run(),
-            Self::Repair(verb) => verb.run(),
-            Self::Index(verb) => verb.run(),
-            Self::Search(verb) => verb.run(),
-            Self::Diff(verb) => verb.run(),
-            Self::Reduce(verb) => verb.run(),
-            Self::TsFile(verb) => verb.run(),
-            Self::Tatami(verb) => verb.run(),
-            Self::Tet(verb) => verb.run(),
-            Self::TileDb(verb) => verb.run(),
+            Self::Sql(verb) => verb.run(resources),
+            Self::Convert(verb) => verb.run(resources),
+            Self::Append(verb) => verb.run(resources),
+            Self::Verify(verb) => verb.run(resources),
+            Self::Repair(verb) => verb.run(resources),
+            Self::Index(verb) => verb.run(resources),
+            Self::Search(verb) => verb.run(resources),
+            Self::Diff(verb) => verb.run(resources),
+            Self::Reduce(verb) => verb.run(resources),
+            Self::TsFile(verb) => verb.run(resources),
+            Self::Tatami(verb) => verb.run(resources),
+            Self::Tet(verb) => verb.run(resources),
+            Self::TileDb(verb) => verb.run(resources),
             Self::Demo(verb) => verb.run(),
             Self::Completions(verb) => verb.run(&mut Cli::command()),
             Self::Man(verb) => verb.run(Cli::command()),

@@ -131,6 +131,12 @@ impl Error {
         Self::new(ErrorKind::Io, message).source(source)
     }
 
+    /// A file or folder that does not exist.
+    pub fn missing(path: &str) -> Self {
+        let cause = std::io::Error::new(std::io::ErrorKind::NotFound, "no such file or directory");
+        Self::io(format!("cannot read '{path}'"), cause).file(path)
+    }
+
     /// An unknown name, with the most similar known one.
     pub fn unknown_name<'a>(what: &str, name: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
         let mut known: Vec<&str> = known.into_iter().collect();
@@ -217,9 +223,10 @@ impl Error {
     /// The message and place without the hint, for callers that already act on the hint.
     pub fn without_hint(&self) -> String {
         let offset = self.0.offset.map(|o| format!("byte {o}"));
-        let places = [self.0.file.as_deref(), self.0.piece.as_deref(), offset.as_deref()];
-        let places: Vec<&str> = places.into_iter().flatten().collect();
         let message = self.full_message();
+        let file = self.0.file.as_deref().filter(|file| !message.contains(&format!("'{file}'")));
+        let places = [file, self.0.piece.as_deref(), offset.as_deref()];
+        let places: Vec<&str> = places.into_iter().flatten().collect();
         if places.is_empty() { message } else { format!("{message} ({})", places.join(", ")) }
     }
 

@@ -182,12 +182,7 @@ impl Session {
     /// Registers `uri` as a table with this name.
     pub fn register(&self, name: &str, uri: &str) -> Result<()> {
         let provider = self.runtime.block_on(self.interrupt.or(self.files.try_new(uri)))?.map_err(ours)?;
-        let provider = provider.ok_or_else(|| {
-            Error::io(
-                format!("cannot read '{uri}'"),
-                std::io::Error::new(std::io::ErrorKind::NotFound, "no such file or directory"),
-            )
-        })?;
+        let provider = provider.ok_or_else(|| Error::missing(uri))?;
         self.context.register_table(TableReference::bare(name), provider).map_err(ours)?;
         Ok(())
     }

@@ -82,8 +82,7 @@ pub(crate) fn best(probe: &Probe) -> Option<(&'static dyn Format, Confidence)> {
 /// The format at a location, by content first and by name second.
 pub fn detect(location: &Location) -> Result<&'static dyn Format> {
     if !location.exists()? && !location.storage().recover(location.path())? {
-        let missing = std::io::Error::new(std::io::ErrorKind::NotFound, "no such file or directory");
-        return Err(Error::io(format!("cannot read '{}'", location.path()), missing));
+        return Err(Error::missing(location.path()));
     }
     let probe = Probe::of(location)?;
     match best(&probe) {

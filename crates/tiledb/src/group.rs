@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json, json};
 use tesselle_core::storage::EntryKind;
 use tesselle_core::{
     Container, Context, Depth, Description, Driver, Extent, FileLayout, LayoutMap, Location, OpenOptions,
-    Report, Role, Table,
+    Report, Role, Table, TableDescription,
 };
 
 use crate::describe::metadata_json;
@@ -152,6 +152,35 @@ impl Group {
         }
     }
 
+    fn open_array(&self, location: Result<Location>) -> Result<Arc<dyn Container>> {
+        let location = location?;
+        crate::container::open_array(&location, &self.options).in_file(location.path())
+    }
+
+    /// The arrays that can be opened, by name; `describe` states why others cannot.
+    fn reachable(&self) -> Vec<(String, Arc<dyn Container>)> {
+        let mut arrays = Vec::new();
+        self.gather(0, "", &mut |name, location| {
+            arrays.extend(self.open_array(location).ok().map(|array| (name, array)));
+        });
+        arrays
+    }
+
+    /// The table of a member, or why there is none.
+    fn describe_member(&self, name: String, location: Result<Location>) -> TableDescription {
+        let described = self.open_array(location).and_then(|array| array.describe());
+        let table = described.and_then(|description| {
+            description.tables.into_iter().next().ok_or_else(|| Error::internal("an array has no table"))
+        });
+        match table {
+            Ok(table) => TableDescription { name, ..table },
+            Err(error) => {
+                let extra = Map::from_iter([("error".to_owned(), Json::from(error.to_string()))]);
+                TableDescription { name, rows: None, columns: Vec::new(), extra }
+            }
+        }
+    }
+
     /// Where the array of this name is.
     fn array_location(&self, name: &str) -> Result<Location> {
         let (mut names, mut found) = (Vec::new(), None);
@@ -202,6 +231,7 @@ impl Container for Group {
         extra.insert("kind".into(), "group".into());
         extra.insert("members".into(), self.members.iter().map(member).collect());
         out.extra = extra;
+        self.gather(0, "", &mut |name, location| out.tables.push(self.describe_member(name, location)));
         Ok(out)
     }
 
@@ -217,8 +247,24 @@ impl Container for Group {
         Ok(Arc::new(ArrayTable::new(Arc::new(array))))
     }
 
-    fn chunks(&self, _limit: Option<usize>) -> Result<Vec<Json>> {
-        Ok(Vec::new())
+    fn chunks(&self, limit: Option<usize>) -> Result<Vec<Json>> {
+        let mut all = Vec::new();
+        for (name, array) in self.reachable() {
+            let left = limit.map(|limit| limit.saturating_sub(all.len()));
+            if left == Some(0) {
+                break;
+            }
+            all.extend(array.chunks(left)?.into_iter().map(|chunk| {
+                let mut named = Map::from_iter([("table".to_owned(), name.clone().into())]);
+                named.extend(chunk.as_object().cloned().unwrap_or_default());
+                Json::Object(named)
+            }));
+        }
+        Ok(all)
+    }
+
+    fn chunk_count(&self) -> Option<u64> {
+        self.reachable().iter().try_fold(0_u64, |sum, (_, array)| sum.checked_add(array.chunk_count()?))
     }
 
     fn layout(&self) -> Result<LayoutMap> {

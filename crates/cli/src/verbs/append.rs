@@ -47,15 +47,12 @@ pub(crate) struct Append {
 
     #[command(flatten)]
     read: ReadArgs,
-
-    #[command(flatten)]
-    resources: ResourceArgs,
 }
 
 impl Append {
-    pub(crate) fn run(self) -> Result<Outcome> {
+    pub(crate) fn run(self, resources: &ResourceArgs) -> Result<Outcome> {
         let started = Instant::now();
-        let driver = self.resources.driver()?.with_progress(Bar::new(""));
+        let driver = resources.driver()?.with_progress(Bar::new(""));
         let mut append = tesselle::append(&self.input, &self.target)
             .opener(self.rows.opener(&self.read)?)
             .target_options(OpenOptions::default().with_key(self.read.options()?.key))

@@ -79,17 +79,14 @@ pub(crate) struct Cat {
 
     #[command(flatten)]
     read: ReadArgs,
-
-    #[command(flatten)]
-    resources: ResourceArgs,
 }
 
 /// Rows shown on the screen by default.
 const SCREEN_ROWS: u64 = 40;
 
 impl Cat {
-    pub(crate) fn run(self) -> Result<Outcome> {
-        let driver = self.resources.driver()?.with_progress(Bar::new(""));
+    pub(crate) fn run(self, resources: &ResourceArgs) -> Result<Outcome> {
+        let driver = resources.driver()?.with_progress(Bar::new(""));
         let options = self.read.options()?.with_deleted(self.deleted);
         let opener = self.read.opener_with(self.table.as_deref(), options);
         let opener = opener.on(&driver);

@@ -54,14 +54,11 @@ pub(crate) struct Diff {
 
     #[command(flatten)]
     read: ReadArgs,
-
-    #[command(flatten)]
-    resources: ResourceArgs,
 }
 
 impl Diff {
-    pub(crate) fn run(self) -> Result<Outcome> {
-        let driver = self.resources.driver()?.with_progress(Bar::new(""));
+    pub(crate) fn run(self, resources: &ResourceArgs) -> Result<Outcome> {
+        let driver = resources.driver()?.with_progress(Bar::new(""));
         let mut diff = tesselle::diff(&self.left, &self.right).opener(self.read.opener(None)?).shown(self.n);
         if let Some(key) = &self.key {
             diff = diff.key(key);

@@ -57,15 +57,12 @@ pub(crate) struct Index {
 
     #[command(flatten)]
     read: ReadArgs,
-
-    #[command(flatten)]
-    resources: ResourceArgs,
 }
 
 impl Index {
-    pub(crate) fn run(self) -> Result<Outcome> {
+    pub(crate) fn run(self, resources: &ResourceArgs) -> Result<Outcome> {
         let started = Instant::now();
-        let driver = self.resources.driver()?.with_progress(Bar::new(""));
+        let driver = resources.driver()?.with_progress(Bar::new(""));
         let options = IndexOptions::text(self.text.clone())
             .with_stored(self.stored.clone())
             .with_id(self.id.clone())

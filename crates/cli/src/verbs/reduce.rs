@@ -50,20 +50,17 @@ pub(crate) struct Reduce {
 
     #[command(flatten)]
     read: ReadArgs,
-
-    #[command(flatten)]
-    resources: ResourceArgs,
 }
 
 impl Reduce {
-    pub(crate) fn run(self) -> Result<Outcome> {
+    pub(crate) fn run(self, resources: &ResourceArgs) -> Result<Outcome> {
         let opened = self.read.open(&self.uri, self.table.as_deref())?;
         let opened = opened.default_table()?;
         let table = opened.table();
         let (column, array) = self.array(&**table)?;
         let (array, region) = region_of(&**table, &column, array, self.slice.as_ref())?;
         let axes = resolve_axes(&*array, &self.axis)?;
-        let driver = self.resources.driver()?.with_progress(Bar::new(""));
+        let driver = resources.driver()?.with_progress(Bar::new(""));
         let reduced = reduce(&*array, &region, self.op, &axes, &driver)?;
         if self.json {
             out::print_json(&reduced.to_json())?;

@@ -43,14 +43,11 @@ pub(crate) struct Repair {
 
     #[command(flatten)]
     read: ReadArgs,
-
-    #[command(flatten)]
-    resources: ResourceArgs,
 }
 
 impl Repair {
-    pub(crate) fn run(self) -> Result<Outcome> {
-        let driver = self.resources.driver()?;
+    pub(crate) fn run(self, resources: &ResourceArgs) -> Result<Outcome> {
+        let driver = resources.driver()?;
         let options = self.read.options()?.with_fill(self.fill.clone());
         let opener = self.read.opener_with(None, options);
         let repair = tesselle::repair(&self.uri).opener(opener).on(&driver);

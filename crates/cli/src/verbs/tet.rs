@@ -26,9 +26,6 @@ pub(crate) struct TetVerb {
     /// Report as JSON
     #[arg(long, global = true)]
     pub(crate) json: bool,
-
-    #[command(flatten)]
-    resources: ResourceArgs,
 }
 
 #[derive(Debug, Subcommand)]
@@ -83,8 +80,8 @@ Examples:
 }
 
 impl TetVerb {
-    pub(crate) fn run(self) -> Result<Outcome> {
-        let driver = self.resources.driver()?;
+    pub(crate) fn run(self, resources: &ResourceArgs) -> Result<Outcome> {
+        let driver = resources.driver()?;
         let (file, summary, what) = match &self.tool {
             Tool::Add { file, input, name, settings } => {
                 let settings = Settings::from_pairs(settings)?;

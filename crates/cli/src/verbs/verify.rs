@@ -41,19 +41,16 @@ pub(crate) struct Verify {
 
     #[command(flatten)]
     read: ReadArgs,
-
-    #[command(flatten)]
-    resources: ResourceArgs,
 }
 
 impl Verify {
-    pub(crate) fn run(self) -> Result<Outcome> {
+    pub(crate) fn run(self, resources: &ResourceArgs) -> Result<Outcome> {
         let depth = match (self.quick, self.deep) {
             (true, _) => Depth::Quick,
             (_, true) => Depth::Deep,
             _ => Depth::Pieces,
         };
-        let driver = self.resources.driver()?;
+        let driver = resources.driver()?;
         let opener = self.read.opener(None)?;
         let many = inputs::is_many(&self.uris)?;
         let (all, unreadable): (Vec<String>, Vec<Error>) = if many {

@@ -44,13 +44,6 @@ fn lock(files: &Files) -> MutexGuard<'_, BTreeMap<String, Bytes>> {
     files.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn missing(path: &str) -> Error {
-    Error::io(
-        format!("cannot read '{path}'"),
-        std::io::Error::new(std::io::ErrorKind::NotFound, "no such file or directory"),
-    )
-}
-
 impl MemoryStorage {
     /// An empty storage.
     pub fn new() -> Self {
@@ -75,7 +68,7 @@ impl MemoryStorage {
 
 impl Storage for MemoryStorage {
     fn size(&self, path: &str) -> Result<u64> {
-        self.get(path).map(|bytes| bytes.len() as u64).ok_or_else(|| missing(path))
+        self.get(path).map(|bytes| bytes.len() as u64).ok_or_else(|| Error::missing(path))
     }
 
     fn kind(&self, path: &str) -> Result<Option<EntryKind>> {
@@ -90,7 +83,7 @@ impl Storage for MemoryStorage {
     }
 
     fn read(&self, path: &str, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
-        let bytes = self.get(path).ok_or_else(|| missing(path))?;
+        let bytes = self.get(path).ok_or_else(|| Error::missing(path))?;
         ranges
             .iter()
             .map(|range| {

@@ -55,10 +55,7 @@ impl Spool {
         if path == self.name {
             return Ok(());
         }
-        Err(Error::io(
-            format!("cannot read '{path}'"),
-            io::Error::new(io::ErrorKind::NotFound, "no such file or directory"),
-        ))
+        Err(Error::missing(path))
     }
 
     fn refuse<T>(&self, what: &str) -> Result<T> {

@@ -63,6 +63,10 @@ impl Container for FileContainer {
         pieces(&*self.table, limit)
     }
 
+    fn chunk_count(&self) -> Option<u64> {
+        piece_count(&*self.table)
+    }
+
     fn layout(&self) -> Result<LayoutMap> {
         let size = self.location.size()?;
         let header = self.header.min(size);
@@ -107,6 +111,11 @@ pub(super) fn pieces(table: &dyn Table, limit: Option<usize>) -> Result<Vec<Valu
     let piece =
         |number: usize, bytes: u64| json!({ "table": table.name(), "piece": number, "stored_bytes": bytes });
     Ok(tasks.map(|(number, task)| piece(number, task.cost().bytes_in)).collect())
+}
+
+/// How many [`pieces`] a table has.
+pub(super) fn piece_count(table: &dyn Table) -> Option<u64> {
+    Some(table.plan(&Scan::all()).ok()?.tasks.len() as u64)
 }
 
 /// Decodes every row, unless only the structure is checked.

@@ -83,8 +83,7 @@ fn mixed(one: &str, other: &str) -> Error {
 
 /// The error for a missing file, with a suggestion of a similar name.
 fn missing(path: &str) -> Error {
-    let cause = std::io::Error::new(std::io::ErrorKind::NotFound, "no such file or directory");
-    let error = Error::io(format!("cannot read '{path}'"), cause);
+    let error = Error::missing(path);
     let folder = Location::local(path).ok().and_then(|l| l.parent());
     let folder = folder.map_or_else(|| Location::local("."), Ok);
     let Ok(entries) = folder.and_then(|folder| folder.list()) else { return error };

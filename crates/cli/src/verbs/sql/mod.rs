@@ -78,13 +78,10 @@ pub(crate) struct Sql {
 
     #[command(flatten)]
     read: ReadArgs,
-
-    #[command(flatten)]
-    resources: ResourceArgs,
 }
 
 impl Sql {
-    pub(crate) fn run(self) -> Result<Outcome> {
+    pub(crate) fn run(self, resources: &ResourceArgs) -> Result<Outcome> {
         if self.read.format.is_some() {
             return Err(Error::invalid(
                 "--format does not apply to SQL, because every file may have another format",
@@ -92,7 +89,7 @@ impl Sql {
             .hint("use CREATE EXTERNAL TABLE t STORED AS FORMAT LOCATION 'file'"));
         }
         self.refuse_drawing()?;
-        let (threads, memory) = self.resources.parts();
+        let (threads, memory) = resources.parts();
         let bar = Bar::new("");
         let options = SessionOptions::default()
             .with_threads(threads)

@@ -32,9 +32,6 @@ pub(crate) struct TatamiVerb {
     /// Print JSON
     #[arg(long, global = true)]
     pub(crate) json: bool,
-
-    #[command(flatten)]
-    resources: ResourceArgs,
 }
 
 #[derive(Debug, Subcommand)]
@@ -121,12 +118,12 @@ enum CollectionTool {
 }
 
 impl TatamiVerb {
-    pub(crate) fn run(self) -> Result<Outcome> {
+    pub(crate) fn run(self, resources: &ResourceArgs) -> Result<Outcome> {
         match &self.tool {
             Tool::Lookup(lookup) => lookup.run(self.json),
             Tool::Take(take) => take.run(self.json),
             Tool::Terms(terms) => terms.run(self.json),
-            Tool::Collection(tool) => self.collection(tool),
+            Tool::Collection(tool) => self.collection(tool, resources),
             Tool::Delete { segment, id, condition } => {
                 let deletion = match condition {
                     Some(predicate) => Deletion::Where(predicate.clone()),
@@ -137,7 +134,7 @@ impl TatamiVerb {
                     None => Deletion::Ids(id.iter().map(|id| id.clone().into_bytes()).collect()),
                 };
                 let location = given::location(segment)?;
-                let deleted = delete(&location, &location, &deletion, true, &self.resources.driver()?)?;
+                let deleted = delete(&location, &location, &deletion, true, &resources.driver()?)?;
                 self.report(
                     &json!({ "deleted": deleted.deleted, "live": deleted.live }),
                     &format!("{} documents deleted, {} live\n", deleted.deleted, deleted.live),
@@ -155,7 +152,7 @@ impl TatamiVerb {
         Ok(Outcome::Fine)
     }
 
-    fn collection(&self, tool: &CollectionTool) -> Result<Outcome> {
+    fn collection(&self, tool: &CollectionTool, resources: &ResourceArgs) -> Result<Outcome> {
         let open = |folder: &str| Collection::open(&given::location(folder)?, &OpenOptions::default());
         let names = |files: &[String]| format!("{} files", files.len());
         match tool {
@@ -185,7 +182,7 @@ impl TatamiVerb {
                     output,
                     WriterOptions::from_settings(&settings)?,
                     *force,
-                    &self.resources.driver()?,
+                    &resources.driver()?,
                 )?;
                 let (rows, bytes) = (merged.summary.rows, merged.summary.bytes);
                 self.report(

@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use tesselle::tiledb::filter::Key;
 use tesselle::tiledb::write::{ArrayWriter, OnNull, Written};
-use tesselle::{DatasetTable, Error, Location, Opener, Predicate, Result, Selection};
+use tesselle::{DatasetTable, Driver, Error, Location, Opener, Predicate, Result, Selection};
 use upkeep::What;
 
 use crate::args::{ReadArgs, ResourceArgs, parse_condition};
@@ -35,9 +35,6 @@ pub(crate) struct TileDb {
 
     #[command(flatten)]
     read: ReadArgs,
-
-    #[command(flatten)]
-    resources: ResourceArgs,
 }
 
 #[derive(Debug, Subcommand)]
@@ -210,19 +207,20 @@ enum Tool {
 }
 
 impl TileDb {
-    pub(crate) fn run(self) -> Result<Outcome> {
+    pub(crate) fn run(self, resources: &ResourceArgs) -> Result<Outcome> {
+        let driver = &resources.driver()?;
         match &self.tool {
             Tool::Create { array, like, schema, settings } => match (like, schema) {
                 (_, Some(schema)) => self.create_from_schema(array, schema),
-                (Some(like), None) => self.create(array, like, settings),
+                (Some(like), None) => self.create(array, like, settings, driver),
                 (None, None) => Err(Error::internal("neither a table nor a schema is given")),
             },
             Tool::Write { array, input, region, timestamp } => {
-                self.write(array, input, region.as_ref(), *timestamp)
+                self.write(array, input, region.as_ref(), *timestamp, driver)
             }
             Tool::Fragments { array } => self.fragments(array),
             Tool::Consolidate { array, what, purge, dry_run } => {
-                self.consolidate(array, *what, *purge, *dry_run)
+                self.consolidate(array, *what, *purge, *dry_run, driver)
             }
             Tool::Vacuum { array, what, dry_run } => {
                 self.refuse_times("vacuum")?;
@@ -280,8 +278,8 @@ impl TileDb {
         });
         let mut text = String::new();
         for fragment in &written.fragments {
-            let (cells, bytes) = (format::count(written.cells), format::bytes(written.bytes));
-            text.push_str(&[fragment.as_str(), ": ", &cells, " cells, ", &bytes, "\n"].concat());
+            let (cells, bytes) = (format::counted(written.cells, "cell"), format::bytes(written.bytes));
+            text.push_str(&[fragment.as_str(), ": ", &cells, ", ", &bytes, "\n"].concat());
         }
         self.report(&object, &text)
     }
@@ -296,8 +294,7 @@ impl TileDb {
         ArrayWriter::open(&Location::local(array)?, self.key()?)
     }
 
-    fn source(&self, uri: &str) -> Result<DatasetTable> {
-        let opener = Opener::new().options(self.read.options()?);
-        opener.on(&self.resources.driver()?).open_table(uri)
+    fn source(&self, uri: &str, driver: &Driver) -> Result<DatasetTable> {
+        Opener::new().options(self.read.options()?).on(driver).open_table(uri)
     }
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 use tesselle::tiledb::write::{ArrayWriter, Consolidation, Removal, Vacuum};
-use tesselle::{Error, Location, Result};
+use tesselle::{Driver, Error, Location, Result};
 
 use super::TileDb;
 use crate::format::{self, Align, TextTable};
@@ -30,8 +30,15 @@ impl What {
 }
 
 impl TileDb {
-    pub(super) fn consolidate(&self, array: &str, what: What, purge: bool, dry_run: bool) -> Result<Outcome> {
-        let array = self.open(array)?.with_driver(&self.resources.driver()?);
+    pub(super) fn consolidate(
+        &self,
+        array: &str,
+        what: What,
+        purge: bool,
+        dry_run: bool,
+        driver: &Driver,
+    ) -> Result<Outcome> {
+        let array = self.open(array)?.with_driver(driver);
         let between = self.read.options()?.between;
         if what == What::Fragments {
             let consolidation = Consolidation::default().with_between(between).with_purge(purge);
@@ -48,15 +55,15 @@ impl TileDb {
         if between.is_some() || purge || dry_run {
             return Err(Error::invalid("--between, --purge and --dry-run are for --what fragments"));
         }
-        let (merged, things) = match what {
-            What::Commits => (array.consolidate_commits()?, "commits"),
-            What::FragmentMetadata => (array.consolidate_fragment_metadata()?, "footers"),
-            What::ArrayMetadata | What::Fragments => (array.consolidate_metadata()?, "metadata files"),
+        let (merged, thing) = match what {
+            What::Commits => (array.consolidate_commits()?, "commit"),
+            What::FragmentMetadata => (array.consolidate_fragment_metadata()?, "footer"),
+            What::ArrayMetadata | What::Fragments => (array.consolidate_metadata()?, "metadata file"),
         };
         let text = if merged == 0 {
             "nothing to merge\n".to_owned()
         } else {
-            format!("{} {things} merged into one file\n", format::count(merged as u64))
+            format!("{} merged into one file\n", format::counted(merged as u64, thing))
         };
         self.report(&json!({ "merged": merged }), &text)
     }
@@ -89,8 +96,8 @@ impl TileDb {
         let text = if plan.is_empty() {
             "nothing to merge\n".to_owned()
         } else {
-            let count = format::count(plan.len() as u64);
-            format!("{}would merge {count} fragments, {}\n", table.render(""), format::bytes(bytes))
+            let count = format::counted(plan.len() as u64, "fragment");
+            format!("{}would merge {count}, {}\n", table.render(""), format::bytes(bytes))
         };
         self.report(&json!({ "dry_run": true, "fragments": objects, "bytes": bytes }), &text)
     }

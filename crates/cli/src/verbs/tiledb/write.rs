@@ -4,9 +4,7 @@ use arrow_array::{ArrayRef, RecordBatch};
 use serde_json::{Value, json};
 use tesselle::tiledb::write::{ArrayWriter, NewSchema, SparseOptions, Written};
 use tesselle::tiledb::{ArrayKind, Bounds};
-use tesselle::{
-    DatasetTable, Driver, Error, Location, Opener, Result, Scalar, Selection, Settings, WriteOptions,
-};
+use tesselle::{DatasetTable, Driver, Error, Location, Result, Scalar, Selection, Settings, WriteOptions};
 
 use super::TileDb;
 use crate::Outcome;
@@ -24,7 +22,13 @@ impl TileDb {
         self.report(&json!({ "array": array }), &format!("{array}: created, empty\n"))
     }
 
-    pub(super) fn create(&self, array: &str, like: &str, settings: &[String]) -> Result<Outcome> {
+    pub(super) fn create(
+        &self,
+        array: &str,
+        like: &str,
+        settings: &[String],
+        driver: &Driver,
+    ) -> Result<Outcome> {
         let target = Location::local(array)?;
         target.refuse_existing(false)?;
         let mut settings = Settings::from_pairs(settings)?;
@@ -41,8 +45,8 @@ impl TileDb {
         }
         let options = WriteOptions::default().with_settings(settings);
         let format = tesselle::format_by_name("tiledb")?;
-        let schema = self.source(like)?.schema();
-        format.create(&target, schema, &options, &self.resources.driver()?)?.finish()?;
+        let schema = self.source(like, driver)?.schema();
+        format.create(&target, schema, &options, driver)?.finish()?;
         self.report(&json!({ "array": array }), &format!("{array}: created, empty\n"))
     }
 
@@ -52,12 +56,11 @@ impl TileDb {
         input: &str,
         region: Option<&Selection>,
         timestamp: Option<u64>,
+        driver: &Driver,
     ) -> Result<Outcome> {
         self.refuse_times("write")?;
-        let driver = self.resources.driver()?;
-        let writer = self.open(array)?.with_driver(&driver);
-        let opener = Opener::new().options(self.read.options()?);
-        let source = opener.on(&driver).open_table(input)?;
+        let writer = self.open(array)?.with_driver(driver);
+        let source = self.source(input, driver)?;
         if writer.schema().kind == ArrayKind::Sparse {
             if region.is_some() {
                 return Err(Error::invalid(
@@ -65,11 +68,11 @@ impl TileDb {
                 ));
             }
             let options = SparseOptions::default().with_timestamp(timestamp);
-            let rows = source.scan().on(&driver).rows()?;
+            let rows = source.scan().on(driver).rows()?;
             return self.report_written(&writer.write_sparse_all(rows.into_batches(), &options)?);
         }
         let region = region.map(|region| writer.dense_box(Some(region))).transpose()?;
-        self.report_written(&write_dense(&writer, &source, region, timestamp, &driver)?)
+        self.report_written(&write_dense(&writer, &source, region, timestamp, driver)?)
     }
 }
 

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use tesselle::tsfile::{aggregate, tools, upkeep};
-use tesselle::{Error, Location, Result, Settings, Uri};
+use tesselle::{Driver, Error, Location, Result, Settings, Uri};
 
 use crate::args::ResourceArgs;
 use crate::format::{Align, TextTable};
@@ -57,9 +57,6 @@ NaN. The sum is exact for INT32, else a double as in statistics.")]
         /// Last time to include
         #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
         to: Option<i64>,
-
-        #[command(flatten)]
-        resources: ResourceArgs,
     },
     /// Show the time range of each device, from .tsfile.resource files
     #[command(after_help = "Example:\n  tess tsfile resource data/sequence/root.sg/1.tsfile.resource")]
@@ -139,9 +136,6 @@ Of two points of a series with the same time, the later one is kept. The source 
         /// Overwrite OUTPUT if it exists
         #[arg(long)]
         force: bool,
-
-        #[command(flatten)]
-        resources: ResourceArgs,
     },
     /// Print the sketch of a file as IoTDB's tool of this name does, and save it
     #[command(after_help = "Example:\n  tess tsfile print-tsfile-sketch plant.tsfile")]
@@ -152,9 +146,6 @@ Of two points of a series with the same time, the later one is kept. The source 
         /// Path of the saved sketch; an existing file is overwritten
         #[arg(default_value = original::SKETCH_FILE)]
         out: String,
-
-        #[command(flatten)]
-        resources: ResourceArgs,
     },
     /// Print the time range of each device as IoTDB's tool of this name does
     #[command(after_help = "\
@@ -184,9 +175,9 @@ Times are printed in the time zone of the machine; TZ sets another one.")]
 }
 
 impl TsFile {
-    pub(crate) fn run(self) -> Result<Outcome> {
+    pub(crate) fn run(self, resources: &ResourceArgs) -> Result<Outcome> {
         let (answer, text): (Value, fn(&Value) -> String) = match &self.tool {
-            Tool::Stats { path, series, from, to, resources } => {
+            Tool::Stats { path, series, from, to } => {
                 let whole = aggregate::Request::default();
                 let request = aggregate::Request {
                     series: series.clone(),
@@ -199,9 +190,9 @@ impl TsFile {
             Tool::Resource { path } => (tools::resources(&Uri::parse(path)?.location)?, resource_text),
             Tool::DataDir { path } => (tools::data_directory(&Uri::parse(path)?.location)?, directory_text),
             Tool::Delete { .. } => (self.tool.delete()?, deleted_text),
-            Tool::Compact { .. } => (self.tool.compact()?, compacted_text),
+            Tool::Compact { .. } => (self.tool.compact(&resources.driver()?)?, compacted_text),
             Tool::Read { path, points } => return fine(dump::dump(path, *points, self.json)),
-            Tool::PrintTsfileSketch { path, out, resources } => {
+            Tool::PrintTsfileSketch { path, out } => {
                 return fine(original::sketch(path, out, &resources.driver()?));
             }
             Tool::PrintTsfileResourceFiles { path } => return fine(original::resources(path)),
@@ -243,13 +234,13 @@ impl Tool {
         Ok(json!({ "files": deleted.files, "series": deleted.series }))
     }
 
-    fn compact(&self) -> Result<Value> {
-        let Self::Compact { path, output, settings, force, resources } = self else {
+    fn compact(&self, driver: &Driver) -> Result<Value> {
+        let Self::Compact { path, output, settings, force } = self else {
             return Err(Error::internal("not a compaction"));
         };
         let (source, target) = (Uri::parse(path)?.location, Location::local(output)?);
         let settings = Settings::from_pairs(settings)?;
-        let done = upkeep::compact(&source, &target, &settings, *force, &resources.driver()?)?;
+        let done = upkeep::compact(&source, &target, &settings, *force, driver)?;
         let summary = done.summary;
         Ok(json!({
             "files": done.files, "rows": summary.rows, "bytes": summary.bytes, "lost": summary.lost,

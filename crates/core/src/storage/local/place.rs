@@ -12,7 +12,10 @@ const MAX_LINKS: usize = 40;
 
 /// The error of an operation on a path.
 pub(super) fn failed(what: &str, path: &str) -> impl FnOnce(io::Error) -> Error {
-    move |error| Error::io(format!("cannot {what} '{path}'"), error)
+    move |error| match error.kind() {
+        io::ErrorKind::NotFound if what == "read" => Error::missing(path),
+        _ => Error::io(format!("cannot {what} '{path}'"), error),
+    }
 }
 
 /// Whether an error means that nothing exists at a path. After other errors that is unknown.

@@ -15,7 +15,7 @@ use tesselle_core::{
 
 use super::meta::FILE;
 use super::{Hierarchy, ZarrArray, write};
-use crate::foreign::container::{check_rows, describe, pieces};
+use crate::foreign::container::{check_rows, describe, piece_count, pieces};
 
 /// The files of version 2.
 const OLD: [&str; 2] = [".zarray", ".zgroup"];
@@ -187,6 +187,13 @@ impl Container for Store {
             all.extend(pieces(&self.grid_table(name, array)?, left)?);
         }
         Ok(all)
+    }
+
+    fn chunk_count(&self) -> Option<u64> {
+        let mut arrays = self.hierarchy.arrays.iter();
+        arrays.try_fold(0_u64, |sum, (name, array)| {
+            sum.checked_add(piece_count(&self.grid_table(name, array).ok()?)?)
+        })
     }
 
     fn layout(&self) -> Result<LayoutMap> {

@@ -1,8 +1,13 @@
 //! `tess info`: the contents of a container, from its metadata only.
 
+mod chunks;
+mod render;
+
 use std::fmt::Write as _;
 
+use chunks::Chunks;
 use clap::Args;
+use render::{is_empty, plain, stated, tree};
 use serde_json::Value;
 use tesselle::{Dataset, Result};
 
@@ -29,11 +34,11 @@ pub(crate) struct Info {
     #[arg(long)]
     chunks: bool,
 
-    /// Number of chunks, pages or tiles to list; 0 is all
-    #[arg(short, value_name = "N", default_value_t = 32)]
-    n: usize,
+    /// Number of chunks, pages or tiles to list; 0 is all [default: 32, with --all all of them]
+    #[arg(short, value_name = "N")]
+    n: Option<usize>,
 
-    /// Show everything: chunks, full metadata, all tables and columns
+    /// Show everything: all chunks with their pages, structures of the file, full metadata, all tables and columns
     #[arg(long)]
     all: bool,
 
@@ -47,6 +52,9 @@ pub(crate) struct Info {
 
 /// Facts about the structure of a file, shown with `--all`.
 const STRUCTURE: [&str; 4] = ["superblock", "directory", "footer", "file_metadata"];
+
+/// Chunks listed without `-n` and `--all`.
+const CHUNKS: usize = 32;
 
 /// Tables and columns listed without `--all`.
 const LISTED: usize = 50;
@@ -62,22 +70,24 @@ impl Info {
             }
         }
         let chunks = if self.chunks || self.all {
-            Some(opened.container().chunks((self.n > 0).then_some(self.n))?)
+            let n = self.n.unwrap_or(if self.all { 0 } else { CHUNKS });
+            Some(Chunks::list(&**opened.container(), (n > 0).then_some(n))?)
         } else {
             None
         };
         if self.json {
             if let Some(chunks) = chunks {
-                info["chunks"] = Value::Array(chunks);
+                info["chunk_count"] = chunks.total.into();
+                info["chunks"] = Value::Array(chunks.listed);
             }
             out::print_json(&info)?;
         } else {
-            out::print(&self.text(&opened, &info, chunks.as_deref())?)?;
+            out::print(&self.text(&opened, &info, chunks.as_ref())?)?;
         }
         Ok(Outcome::Fine)
     }
 
-    fn text(&self, opened: &Dataset, info: &Value, chunks: Option<&[Value]>) -> Result<String> {
+    fn text(&self, opened: &Dataset, info: &Value, chunks: Option<&Chunks>) -> Result<String> {
         let mut text = String::new();
         let size = if opened.location().is_file()? {
             format!(", {}", format::bytes(opened.location().size()?))
@@ -106,13 +116,17 @@ impl Info {
             let _ = writeln!(text, "\n… {} more tables; --all lists them", tables.len() - shown);
         }
         if let Some(chunks) = chunks {
-            chunk_text(&mut text, chunks, opened.container().chunk_count());
+            chunks.render(&mut text, self.all);
         }
         Ok(text)
     }
 
     /// A top-level fact on one or a few lines.
     fn facts(&self, text: &mut String, key: &str, value: &Value) {
+        if STRUCTURE.contains(&key) {
+            tree(text, key, value, "");
+            return;
+        }
         let (shown, more) = match value {
             Value::Array(items) if !self.all && items.len() > 8 => (items.len(), true),
             Value::Object(items) if !self.all && items.len() > 16 => (items.len(), true),
@@ -165,11 +179,10 @@ impl Info {
             let word = |key: &str| column[key].as_str().unwrap_or_default().to_owned();
             let nullable = column["nullable"] == true;
             let extra = column.as_object().into_iter().flatten().filter(|(key, value)| {
-                !matches!(key.as_str(), "name" | "type" | "role" | "nullable" | "statistics")
-                    && !is_empty(value)
+                let shown = self.all || key.as_str() != "statistics";
+                !matches!(key.as_str(), "name" | "type" | "role" | "nullable") && shown && !is_empty(value)
             });
-            let mut notes: Vec<String> =
-                extra.map(|(key, value)| format!("{key} {}", plain(value))).collect();
+            let mut notes: Vec<String> = extra.map(|(key, value)| stated(key, value)).collect();
             if nullable {
                 notes.insert(0, "nullable".to_owned());
             }
@@ -179,55 +192,5 @@ impl Info {
         if shown < columns.len() {
             let _ = writeln!(text, "  … {} more columns; --all lists them", columns.len() - shown);
         }
-    }
-}
-
-fn is_empty(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::Array(items) => items.is_empty(),
-        Value::Object(items) => items.is_empty(),
-        _ => false,
-    }
-}
-
-/// A readable form of a value: a named object by its name with the rest in parentheses, nothing for empty values.
-fn plain(value: &Value) -> String {
-    let list = |items: &[Value]| items.iter().map(plain).collect::<Vec<_>>().join(", ");
-    match value {
-        Value::String(text) => text.clone(),
-        // Objects have names and need no brackets.
-        Value::Array(items) if items.iter().any(Value::is_object) => list(items),
-        Value::Array(items) => format!("[{}]", list(items)),
-        Value::Object(items) => {
-            let name = items.get("name").and_then(Value::as_str);
-            let rest =
-                items.iter().filter(|(key, value)| (name.is_none() || *key != "name") && !is_empty(value));
-            let rest: Vec<String> = rest.map(|(key, value)| format!("{key} {}", plain(value))).collect();
-            match (name, rest.is_empty()) {
-                (Some(name), true) => name.to_owned(),
-                (Some(name), false) => format!("{name} ({})", rest.join(", ")),
-                (None, _) => rest.join(", "),
-            }
-        }
-        other => other.to_string(),
-    }
-}
-
-/// The chunks as a table; its columns are the keys of the first one.
-fn chunk_text(text: &mut String, chunks: &[Value], total: Option<u64>) {
-    let total = total.unwrap_or(chunks.len() as u64);
-    let _ = writeln!(text, "\nchunks: {} of {}", format::count(chunks.len() as u64), format::count(total));
-    let keys: Vec<&String> =
-        chunks.first().and_then(Value::as_object).into_iter().flatten().map(|(key, _)| key).collect();
-    let simple: Vec<&String> =
-        keys.into_iter().filter(|key| !matches!(key.as_str(), "pages" | "statistics")).collect();
-    let mut rows: Vec<Vec<String>> = vec![simple.iter().map(|key| (*key).clone()).collect()];
-    rows.extend(chunks.iter().map(|chunk| simple.iter().map(|key| plain(&chunk[key.as_str()])).collect()));
-    let widths: Vec<usize> =
-        (0..simple.len()).map(|i| rows.iter().map(|row| row[i].chars().count()).max().unwrap_or(0)).collect();
-    for row in rows {
-        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:>width$}"));
-        let _ = writeln!(text, "  {}", cells.collect::<Vec<_>>().join("  ").trim_end());
     }
 }
