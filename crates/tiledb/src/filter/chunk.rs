@@ -20,7 +20,7 @@ pub(crate) struct Chunk<'a> {
 
 impl TileCodec {
     /// The chunks of a body whose tile has `len` bytes.
-    pub(crate) fn chunks<'a>(&self, body: &'a [u8], len: usize) -> Result<Vec<Chunk<'a>>> {
+    pub(crate) fn chunks(body: &[u8], len: usize) -> Result<Vec<Chunk<'_>>> {
         let mut cursor = Cursor::new(body, 0, "tile");
         let stated = cursor.u64_le()?;
         let count = cursor.count(stated, 12)?;

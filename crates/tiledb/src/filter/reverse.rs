@@ -16,7 +16,7 @@ impl TileCodec {
     ///
     /// If [`TileCodec::makes_offsets`], `offsets` has one slot per cell and is filled too; otherwise it is ignored.
     pub(crate) fn decode(&self, body: &[u8], dst: &mut [u8], offsets: Option<&mut [u64]>) -> Result<()> {
-        let chunks = self.chunks(body, dst.len())?;
+        let chunks = Self::chunks(body, dst.len())?;
         if self.makes_offsets() {
             let Some(offsets) = offsets else {
                 return Err(Error::internal("strings are decoded without a buffer for their offsets"));

@@ -130,7 +130,7 @@ fn decode_growing(codec: &TileCodec, body: &[u8], size: u64) -> Result<Vec<u8>> 
     let size =
         usize::try_from(size).map_err(|_| Error::corrupt("a tile exceeds the memory of this machine"))?;
     let mut out = Vec::new();
-    for chunk in codec.chunks(body, size)? {
+    for chunk in TileCodec::chunks(body, size)? {
         let stored = chunk.data.len().saturating_add(chunk.metadata.len());
         if chunk.original > stored.saturating_mul(100_000).saturating_add(1 << 16) {
             return Err(Error::corrupt(format!("{stored} bytes cannot decode to {}", chunk.original)));
