@@ -12,7 +12,7 @@ use crate::capsules;
 use crate::error::raise;
 use crate::options::{opener, secret};
 use crate::rows::Rows;
-use crate::run::{driver, long, quick};
+use crate::run::{driver, long};
 
 /// A table that can be opened again, here or in another process.
 #[derive(Clone)]
@@ -74,13 +74,12 @@ impl Request {
     pub(crate) fn scan(&self) -> tesselle::Result<tesselle::Scan> {
         let predicate: Option<Predicate> = self.r#where.as_deref().map(str::parse).transpose()?;
         let selection: Option<Selection> = self.slice.as_deref().map(str::parse).transpose()?;
-        Ok(tesselle::Scan {
-            columns: self.columns.clone(),
-            predicate,
-            selection,
-            limit: self.limit,
-            batch_rows: self.batch_rows,
-        })
+        Ok(tesselle::Scan::default()
+            .with_columns(self.columns.clone())
+            .with_predicate(predicate)
+            .with_selection(selection)
+            .with_limit(self.limit)
+            .with_batch_rows(self.batch_rows))
     }
 }
 
@@ -121,7 +120,7 @@ impl Scan {
     fn from_plain(plain: &str, key: Option<Vec<u8>>) -> PyResult<Self> {
         let fail = |error: tesselle::Error| raise(&error);
         let ticket = ScanTicket::from_text(plain).map_err(fail)?;
-        let options = OpenOptions { key: secret(key.as_deref())?, ..ticket.options().map_err(fail)? };
+        let options = ticket.options().map_err(fail)?.with_key(secret(key.as_deref())?);
         let source = Source::new(ticket.uri, ticket.table, ticket.format.as_deref(), options);
         Ok(Self { source, scan: ticket.scan, part: ticket.part })
     }
@@ -181,7 +180,7 @@ impl Scan {
 
     /// How many rows there are: from metadata where that suffices.
     fn count(&self, py: Python<'_>) -> PyResult<u64> {
-        let all = tesselle::Scan { columns: None, batch_rows: None, limit: None, ..self.scan.clone() };
+        let all = self.scan.clone().with_columns(None).with_batch_rows(None).with_limit(None);
         if self.part.is_none() && all == tesselle::Scan::all() {
             let table = self.source.table(py)?;
             if let Some(rows) = py.detach(|| table.stats().rows.exact().copied()) {
@@ -196,7 +195,7 @@ impl Scan {
     /// What the scan would read: pieces in all and pruned, tasks, bytes.
     fn explain(&self, py: Python<'_>) -> PyResult<(u64, u64, usize, u64)> {
         let table = self.source.table(py)?;
-        quick(py, |_| {
+        long(py, |_| {
             let mut plan = driver::plan(&*table, &self.scan)?;
             if let Some(part) = &self.part {
                 plan.tasks.truncate(part.end);
@@ -212,8 +211,12 @@ impl Scan {
         if self.part.is_some() {
             return Err(raise(&tesselle::Error::invalid("a part of a scan cannot be split again")));
         }
+        if self.scan.limit.is_some() {
+            // Parts do not know of each other: only one of them can count the rows of all.
+            return Ok(vec![Self { source: self.source.clone(), scan: self.scan.clone(), part: None }]);
+        }
         let table = self.source.table(py)?;
-        let parts = quick(py, |_| driver::split(&*table, &self.scan, parts))?;
+        let parts = long(py, |_| driver::split(&*table, &self.scan, parts))?;
         let part = |part| Self { source: self.source.clone(), scan: self.scan.clone(), part: Some(part) };
         Ok(parts.into_iter().map(part).collect())
     }
