@@ -12,10 +12,13 @@
 //! # Ok::<(), tesselle::Error>(())
 //! ```
 //!
+//! [`Session`] has threads of its own and waits; [`AsyncSession`] runs statements on the tokio runtime of the caller.
+//!
 //! This crate must not know any single format.
 #![forbid(unsafe_code)]
 
 mod answer;
+mod async_session;
 mod bounds;
 mod condition;
 mod context;
@@ -26,6 +29,7 @@ mod files;
 mod filter;
 mod functions;
 mod interrupt;
+mod options;
 mod provider;
 mod runtime;
 mod scan;
@@ -34,12 +38,14 @@ mod statement;
 mod statistics;
 mod wording;
 
-pub use answer::Answer;
+pub use answer::{Answer, AnswerStream};
+pub use async_session::AsyncSession;
 pub use condition::condition;
 /// One parsed statement, as [`Session::parse`] gives and [`Session::run`] takes it.
 pub use datafusion::sql::parser::Statement;
 pub use error::{from_datafusion, to_datafusion};
 pub use interrupt::Interrupt;
+pub use options::SessionOptions;
 pub use provider::TesselleTable;
-pub use session::{Session, SessionOptions};
+pub use session::Session;
 pub use wording::{explain, word};

@@ -59,7 +59,7 @@ fn explain_analyze_counts_requests_and_bytes() {
     let session = support::session(true);
     for from in ["grid.tet", "raster.tiledb", "points.tiledb", "plant.tsfile", "mixed.tatami"] {
         let plan = plan(&session, &format!("EXPLAIN ANALYZE SELECT * FROM '{root}/{from}'"));
-        for name in ["pieces_read", "requests", "bytes_fetched", "bytes_decoded", "output_rows"] {
+        for name in ["chunks_read", "requests", "bytes_fetched", "bytes_decoded", "output_rows"] {
             assert!(number(&plan, name) > 0, "{from}: {plan}");
         }
     }
