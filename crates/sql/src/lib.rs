@@ -4,12 +4,16 @@
 //! and bounds that are exact in metadata answer aggregates without reading data, and `COPY … TO` writes every format
 //! the facade can write.
 //!
-//! ```no_run
+//! ```
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("plant.csv");
+//! # std::fs::write(&path, "time,speed\n1,80.5\n2,81\n3,79\n")?;
+//! # let uri = path.to_str().ok_or("the path is UTF-8")?;
 //! let session = tesselle_sql::Session::new(&tesselle_sql::SessionOptions::default())?;
-//! for batch in session.query("SELECT i0, avg(value) FROM 'run.tet' GROUP BY i0")? {
-//!     println!("{} rows", batch?.num_rows());
+//! for batch in session.query(&format!("SELECT max(speed) FROM '{uri}' WHERE time >= 2"))? {
+//!     assert_eq!(batch?.num_rows(), 1);
 //! }
-//! # Ok::<(), tesselle::Error>(())
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! [`Session`] has threads of its own and waits; [`AsyncSession`] runs statements on the tokio runtime of the caller.

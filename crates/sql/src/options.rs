@@ -19,7 +19,7 @@ pub struct SessionOptions {
     pub pushdown: bool,
     /// Permanently ends the session's work.
     pub cancel: CancelToken,
-    /// Is told how many bytes scans will read, and have read.
+    /// Receives how many bytes scans will read, and have read.
     pub progress: Arc<dyn Progress>,
 }
 
