@@ -26,7 +26,7 @@ impl TileDb {
         let mut evolution = writer.evolve();
         for text in add_enumeration {
             let (name, values) = named_values(text)?;
-            evolution = evolution.add_enumeration(Enumeration::of_texts(name, values, false)?)?;
+            evolution = evolution.add_enumeration(Enumeration::of_strings(name, values, false)?)?;
         }
         for list in longer {
             evolution = evolution.extend_enumeration(list)?;
