@@ -42,10 +42,10 @@ fn explain_shows_pruning() {
     ] {
         let sql = format!("EXPLAIN SELECT * FROM '{root}/{from}' WHERE {condition}");
         let plan = plan(&session, &sql);
-        let (pieces, pruned, read) =
-            (number(&plan, "pieces"), number(&plan, "pruned"), number(&plan, "read"));
+        let (chunks, pruned, read) =
+            (number(&plan, "chunks"), number(&plan, "pruned"), number(&plan, "read"));
         assert!(pruned > 0 && read > 0, "{from}: {plan}");
-        assert_eq!(pieces, pruned + read, "{from}: {plan}");
+        assert_eq!(chunks, pruned + read, "{from}: {plan}");
         let all = self::plan(&session, &format!("EXPLAIN SELECT * FROM '{root}/{from}'"));
         assert_eq!(number(&all, "pruned"), 0, "{from}: {all}");
     }
