@@ -18,6 +18,7 @@ mod facts;
 pub mod fit;
 mod format;
 mod hint;
+mod label;
 mod layout_map;
 mod limits;
 mod predicate;
@@ -54,6 +55,7 @@ pub use format::{
     Settings, TextOptions, WriteOptions,
 };
 pub use hint::{Action, Hint, shown};
+pub use label::Label;
 pub use layout_map::{Extent, FileLayout, LayoutMap, Role};
 pub use limits::Limits;
 pub use predicate::{ColumnBounds, Comparison, Condition, Custom, Leaf, Predicate, Verdict};
