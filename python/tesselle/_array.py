@@ -89,8 +89,11 @@ class Array:
     def __getitem__(self, key: Any) -> Any:
         """Reads what ``key`` names: integers, slices with positive steps, an ellipsis, lists and masks.
 
-        Several lists or masks choose outer: ``array[[0, 5], :, [1, 2]]`` has two positions on two axes.
+        Several lists or masks choose outer: ``array[[0, 5], :, [1, 2]]`` has two positions on two axes. One mask of the
+        shape of the array gives the cells where it is true.
         """
+        if getattr(key, "ndim", 0) > 1 and key.shape == self.shape and key.dtype == bool:
+            return self._masked(key)
         index = resolve(key, self.shape)
         if not index.lists:
             result = self._read(index.spans)
@@ -145,6 +148,17 @@ class Array:
             raise InvalidCall("the buffer is empty, the region is not")
         if view.nbytes:
             self._native.read_into(spans, view.cast("B"))
+
+    def _masked(self, mask: numpy.ndarray[Any, Any]) -> numpy.ndarray[Any, Any]:
+        """Reads the cells where a mask of the whole array is true."""
+        import numpy
+
+        found = mask.nonzero()
+        if not found[0].size:
+            return numpy.empty(0, self.dtype)
+        spans = tuple((int(axis.min()), int(axis.max()) + 1, 1) for axis in found)
+        cells: numpy.ndarray[Any, Any] = self._read(spans)[mask[tuple(slice(start, stop) for start, stop, _ in spans)]]
+        return cells
 
     def _gather(self, index: Index) -> numpy.ndarray[Any, Any]:
         """Reads positions that lists name, box by box."""
@@ -213,13 +227,13 @@ class Array:
         return self._plain(self._reduce("var", axis))
 
     def median(self, axis: int | Sequence[int] | None = None) -> Any:
-        """Returns the median over some axes, by numpy on the whole array."""
+        """Returns the median over some axes, by numpy on the whole array: an exact median needs all cells at once."""
         import numpy
 
         return numpy.median(self[...], axis=axis if axis is None or isinstance(axis, int) else tuple(axis))
 
     def quantile(self, q: float | Sequence[float], axis: int | Sequence[int] | None = None) -> Any:
-        """Returns quantiles over some axes, by numpy on the whole array."""
+        """Returns quantiles over some axes, by numpy on the whole array: exact quantiles need all cells at once."""
         import numpy
 
         over = axis if axis is None or isinstance(axis, int) else tuple(axis)
@@ -246,11 +260,10 @@ class Array:
 
     def to_dask(self) -> Any:
         """Returns the array as dask's, a chunk of it a chunk of the file."""
-        from dask.array import from_array
+        import dask.array
 
-        return from_array(  # type: ignore[no-untyped-call, unused-ignore]
-            self, chunks=self.chunks, name=False
-        )
+        arrays: Any = dask.array
+        return arrays.from_array(self, chunks=self.chunks, name=False)
 
     def __reduce__(self) -> tuple[object, ...]:
         return _restore, (self._table, self._name)

@@ -24,9 +24,9 @@ def to_sql(expression: pyarrow.dataset.Expression, schema: pyarrow.Schema) -> tu
     ``None`` stands for no condition, and for columns that are not known.
     """
     try:
-        import pyarrow.substrait
+        from pyarrow import substrait
 
-        message = bytes(pyarrow.substrait.serialize_expressions([expression], ["filter"], schema))
+        message = bytes(substrait.serialize_expressions([expression], ["filter"], schema))
     except (ImportError, pyarrow.ArrowException):  # pyarrow can be built without it, and some expressions have no such form
         return None, None
     fields = _Fields(message)

@@ -9,7 +9,17 @@ from typing import Any, BinaryIO
 from . import _native
 from ._errors import InvalidCall
 from ._options import Between, Time, Uri, opening, path, secret
+from ._stores import Adapter, place
 from ._table import Table
+
+
+class Layout(list[dict[str, Any]]):
+    """The byte ranges of the files of a container, in order; a notebook shows them as a map."""
+
+    def _repr_html_(self) -> str:
+        from ._html import layout
+
+        return layout(self)
 
 
 class Container(Mapping[str, Table]):
@@ -18,9 +28,9 @@ class Container(Mapping[str, Table]):
     Opening reads metadata only. A container needs no closing; ``with`` is there for those who like it.
     """
 
-    def __init__(self, uri: str, options: dict[str, Any], file: Any = None) -> None:
-        self._uri, self._options, self._file = uri, options, file
-        self._native = _native.open(uri, options) if file is None else _native.open_file(file, uri, options)
+    def __init__(self, uri: str, options: dict[str, Any], store: Adapter | None = None) -> None:
+        self._uri, self._options, self._store = uri, options, store
+        self._native = _native.open(uri, options) if store is None else _native.open_store(store, uri, options)
         self._info: dict[str, Any] | None = None
 
     @property
@@ -51,9 +61,10 @@ class Container(Mapping[str, Table]):
         """Returns everything that ``tess info --json`` prints."""
         return json.loads(self._native.info())  # type: ignore[no-any-return]
 
-    def layout(self) -> list[dict[str, Any]]:
-        """Returns every byte range of the files, with its meaning."""
-        return json.loads(self._native.layout())  # type: ignore[no-any-return]
+    def layout(self) -> Layout:
+        """Returns every byte range of the files, in order: its file, start and end, and what it holds."""
+        files = json.loads(self._native.layout())["files"]
+        return Layout({"file": found["file"], **extent} for found in files for extent in found["extents"])
 
     def chunks(self, limit: int | None = None) -> list[dict[str, Any]]:
         """Returns the chunks, pages or tiles, in the order of the file."""
@@ -91,7 +102,7 @@ class Container(Mapping[str, Table]):
         pass
 
     def __reduce__(self) -> tuple[object, ...]:
-        if self._file is not None:
+        if self._store is not None:
             raise InvalidCall(f"'{self._uri}' is open in this process only", hint="open it by its name")
         return _restore, (self._uri, {**self._options, "key": None})
 
@@ -113,8 +124,9 @@ def _restore(uri: str, options: dict[str, Any]) -> Container:
 
 
 def open(
-    uri: Uri | BinaryIO,
+    uri: Uri | BinaryIO | Any,
     *,
+    store: Any = None,
     format: str | None = None,
     at: Time | None = None,
     between: Between | None = None,
@@ -128,7 +140,8 @@ def open(
     """Opens a file or folder of any format.
 
     Args:
-        uri: a path, perhaps with ``#table``; or a seekable binary file, such as an open file or one of fsspec.
+        uri: a path, perhaps with ``#table``; or a seekable binary file, an ``OpenFile`` or a path of fsspec.
+        store: what ``uri`` is a path in: a store of obstore, or a file system of fsspec. It is only read.
         format: the format; by default it is detected from the content.
         at: the state as of this time (TileDB).
         between: only what was written between these times, both included (TileDB).
@@ -143,7 +156,5 @@ def open(
         format=format, at=at, between=between, key=key, storage_options=storage_options,
         raw=raw, text_as_binary=text_as_binary, full_domain=full_domain, deleted=deleted,
     )  # fmt: skip
-    if hasattr(uri, "seek") and hasattr(uri, "read"):
-        name = getattr(uri, "name", None) or getattr(uri, "path", None) or "file object"
-        return Container(str(name), options, uri)
-    return Container(path(uri), options)
+    found = place(uri, store)
+    return Container(path(uri), options) if found is None else Container(found.path, options, found.store)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from . import _native
 from ._options import Uri, names, opening, path
+from ._progress import Progress, reporter
 
 
 class Finding(NamedTuple):
@@ -68,21 +69,30 @@ class Difference:
         return f"<tesselle.Difference {shown}, first: {self.first[:3]}>"
 
 
-def verify(uri: Uri, depth: str = "deep", **options: Any) -> Report:
+def verify(uri: Uri, depth: str = "deep", *, progress: Progress = None, **options: Any) -> Report:
     """Checks a container.
 
     Args:
         uri: what to check.
         depth: ``"quick"`` the structure, ``"pieces"`` also all checksums, ``"deep"`` every value.
+        progress: what shows it; see :func:`convert`.
         **options: the keywords of :func:`open`.
     """
-    details = json.loads(_native.verify(path(uri), opening(**options), depth))
+    with reporter(progress) as report:
+        details = json.loads(_native.verify(path(uri), opening(**options), depth, report))
     found = [Finding(**{k: v for k, v in each.items() if k in Finding._fields}) for each in details["findings"]]
     return Report(details["ok"], found, details)
 
 
 def repair(src: Uri, dst: Uri, *, overwrite: bool = False, **options: Any) -> Report:
-    """Writes what can be saved of ``src`` to ``dst``; the source is not touched."""
+    """Writes what can be saved of ``src`` to ``dst``; the source is not touched.
+
+    Args:
+        src: what is damaged.
+        dst: what to write.
+        overwrite: replace what is there.
+        **options: the keywords of :func:`open`.
+    """
     details = json.loads(_native.repair(path(src), path(dst), opening(**options), overwrite))
     found = [Finding("info", details["outcome"], note) for note in details["notes"]]
     return Report(details["whole"], found, details)
@@ -93,6 +103,8 @@ def diff(
     b: Uri,
     key: Sequence[str] | str | None = None,
     columns: Sequence[str] | str | None = None,
+    *,
+    progress: Progress = None,
     **options: Any,
 ) -> Difference:
     """Compares two tables, of the same or of different formats.
@@ -102,6 +114,9 @@ def diff(
         b: the other one.
         key: the columns that identify a row; by default rows are matched by position or by their natural key.
         columns: compare only these columns.
+        progress: what shows it; see :func:`convert`.
         **options: the keywords of :func:`open`.
     """
-    return Difference(json.loads(_native.diff(path(a), path(b), opening(**options), names(key), names(columns))))
+    with reporter(progress) as report:
+        found = _native.diff(path(a), path(b), opening(**options), names(key), names(columns), report)
+    return Difference(json.loads(found))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ._array import Array
-    from ._container import Container
+    from ._container import Container, Layout
     from ._table import Table
 
 _STYLE = (
@@ -16,8 +16,16 @@ _STYLE = (
     ".tesselle table{border-collapse:collapse;margin:.4em 0}"
     ".tesselle td,.tesselle th{padding:2px 10px;text-align:left;border-bottom:1px solid rgba(128,128,128,.3)}"
     ".tesselle th{font-weight:600}.tesselle td.n{text-align:right;font-variant-numeric:tabular-nums}"
-    ".tesselle svg rect{fill:rgba(70,130,180,.25);stroke:rgba(70,130,180,.9)}</style>"
+    ".tesselle svg rect{fill:rgba(70,130,180,.25);stroke:rgba(70,130,180,.9)}"
+    ".tesselle .map{display:flex;height:1.6em;max-width:60em;border:1px solid rgba(128,128,128,.4)}"
+    ".tesselle .map span{min-width:1px;border-right:1px solid rgba(128,128,128,.25)}</style>"
 )
+
+_COLORS = {
+    "header": "#8e6bbf", "data": "#4682b4", "index": "#c98a2b", "metadata": "#4f9d69", "statistics": "#b5546b",
+    "padding": "rgba(128,128,128,.4)", "gap": "rgba(128,128,128,.2)",
+}  # fmt: skip
+"""The colors of parts of files, which show on light and dark."""
 
 
 def _page(title: str, about: str, body: str) -> str:
@@ -46,6 +54,29 @@ def container(container: Container) -> str:
     more = "" if len(info["tables"]) <= 50 else f"<p>and {len(info['tables']) - 50} more</p>"
     about = f"{container.format}, version {container.version}"
     return _page(container.uri, about, _grid(["table", "rows", "columns"], lines) + more)
+
+
+def layout(layout: Layout) -> str:
+    """A map of each file, and its parts."""
+    files: dict[str, list[dict[str, Any]]] = {}
+    for part in layout:
+        files.setdefault(part["file"], []).append(part)
+    pages = [_page(name, f"{parts[-1]['end']:,} bytes", _map(parts)) for name, parts in list(files.items())[:8]]
+    more = "" if len(files) <= 8 else f"<p>and {len(files) - 8} more files</p>"
+    return f"<div>{''.join(pages)}{more}</div>"
+
+
+def _map(parts: list[dict[str, Any]], most: int = 200) -> str:
+    """Draws the outermost parts to scale, and lists the first of all."""
+    outer = [part for part in parts if part["depth"] == 0][:most]
+    spans = "".join(
+        f'<span style="flex:{max(1, part["end"] - part["start"])};background:{_COLORS.get(part["role"], "#888")}" '
+        f'title="{escape(part["content"])}"></span>'
+        for part in outer
+    )
+    lines = [[part["start"], part["end"] - part["start"], part["role"], part["content"]] for part in parts[:20]]
+    more = "" if len(parts) <= 20 else f"<p>and {len(parts) - 20} more parts</p>"
+    return f'<div class="map">{spans}</div>' + _grid(["start", "bytes", "role", "content"], lines) + more
 
 
 def table(table: Table) -> str:

@@ -17,7 +17,7 @@ Between: TypeAlias = "tuple[Time, Time]"
 Uri: TypeAlias = "str | os.PathLike[str]"
 
 
-def path(uri: Uri) -> str:
+def path(uri: Uri | Any) -> str:
     """Returns the uri as a string."""
     found = os.fspath(uri)
     if not isinstance(found, str):

@@ -10,23 +10,26 @@ from typing import Any, TypeAlias
 Report: TypeAlias = Callable[[int, int], object]
 """Takes the bytes done and the bytes in all."""
 
+Progress: TypeAlias = "bool | Report | Any"
+"""``True`` for a bar, ``False`` for none, by default one in notebooks; a function of (bytes done, bytes in all); a bar or
+the class of bars of tqdm; a ``rich.progress.Progress``."""
 
-class Bar:
+
+class LineBar:
     """One line that moves while the work goes on and disappears when it ends; nothing where nobody looks."""
 
     WIDTH = 40
 
     def __init__(self) -> None:
-        self._shown = sys.stderr.isatty() or "ipykernel" in sys.modules
+        self._shown = sys.stderr.isatty()
 
     def report(self, done: int, total: int) -> None:
         """Draws how far the work is, in bytes."""
         if not self._shown or total <= 0:
             return
-        share = min(1.0, done / total)
-        full = int(share * self.WIDTH)
+        full = int(_share(done, total) * self.WIDTH)
         bar = "█" * full + "░" * (self.WIDTH - full)
-        print(f"\r{bar} {share:4.0%} of {total / 2**20:,.1f} MiB", end="", file=sys.stderr, flush=True)
+        print(f"\r{bar} {_words(done, total)}", end="", file=sys.stderr, flush=True)
 
     def close(self) -> None:
         """Removes the line."""
@@ -34,24 +37,91 @@ class Bar:
             print("\r" + " " * (self.WIDTH + 30) + "\r", end="", file=sys.stderr, flush=True)
 
 
+class NotebookBar:
+    """A bar below the cell of a notebook; it is removed when the work ends."""
+
+    def __init__(self, display: Callable[..., Any]) -> None:
+        self._display = display
+        self._handle: Any = None
+
+    def report(self, done: int, total: int) -> None:
+        """Draws how far the work is, in bytes."""
+        if total <= 0:
+            return
+        shown = _Html(
+            f'<progress style="width:20em;vertical-align:middle" max="{total}" value="{min(done, total)}"></progress> '
+            f'<span style="font-variant-numeric:tabular-nums">{_words(done, total)}</span>'
+        )
+        if self._handle is None:
+            self._handle = self._display(shown, display_id=True)
+        else:
+            self._handle.update(shown)
+
+    def close(self) -> None:
+        """Removes the bar."""
+        if self._handle is not None:
+            self._handle.update(_Html(""))
+
+
+class _Html:
+    """What a notebook shows as it is."""
+
+    def __init__(self, html: str) -> None:
+        self._html = html
+
+    def _repr_html_(self) -> str:
+        return self._html
+
+
+def _share(done: int, total: int) -> float:
+    return min(1.0, done / total)
+
+
+def _words(done: int, total: int) -> str:
+    return f"{_share(done, total):4.0%} of {total / 2**20:,.1f} MiB"
+
+
+def _notebook() -> Callable[..., Any] | None:
+    """Returns what displays things in a notebook; ``None`` elsewhere."""
+    shell = sys.modules.get("IPython")
+    running = None if shell is None else shell.get_ipython()
+    if running is None or not hasattr(running, "kernel"):
+        return None
+    import importlib
+
+    display: Callable[..., Any] = importlib.import_module("IPython.display").display
+    return display
+
+
 @contextmanager
 def reporter(progress: Any) -> Iterator[Report | None]:
     """Yields what reports progress: a function, a bar of its own, or that of another library."""
-    if progress is None or progress is False:
+    display = _notebook() if progress is None or progress is True else None
+    if progress is False or (progress is None and display is None):
         yield None
-    elif progress is True:
-        bar = Bar()
+    elif progress is None or progress is True:
+        own: LineBar | NotebookBar = LineBar() if display is None else NotebookBar(display)
         try:
-            yield bar.report
+            yield own.report
         finally:
-            bar.close()
+            own.close()
+    elif isinstance(progress, type) and hasattr(progress, "update"):
+        with progress(unit="B", unit_scale=True, unit_divisor=1024) as bar:
+            yield _stepwise(bar)
+    elif hasattr(progress, "add_task"):
+        task = progress.add_task("tesselle", total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)
     elif hasattr(progress, "update") and hasattr(progress, "total"):
-        yield lambda done, total: _update(progress, done, total)
+        yield _stepwise(progress)
     else:
         yield progress
 
 
-def _update(bar: Any, done: int, total: int) -> None:
-    """Moves a bar of tqdm, which counts in steps."""
-    bar.total = total
-    bar.update(done - bar.n)
+def _stepwise(bar: Any) -> Report:
+    """Returns what moves a bar of tqdm, which counts in steps."""
+
+    def report(done: int, total: int) -> None:
+        bar.total = total
+        bar.update(done - bar.n)
+
+    return report

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from . import _native
 from ._errors import InvalidCall
 from ._options import Uri, names, opening, path, secret
 from ._rows import Rows, Schema
+from ._stores import place
 
 if TYPE_CHECKING:
     import pyarrow
@@ -58,7 +59,8 @@ class Scan(Rows):
     def splits(self, n: int) -> list[Scan]:
         """Cuts the scan into at most ``n`` parts of about equal size, for workers of dask, ray, spark or torch.
 
-        Together the parts give every row once, in order. A file that changes afterwards is refused.
+        Together the parts give every row once, in order; a scan with a limit is one part. A file that changes
+        afterwards is refused.
         """
         if n < 1:
             raise InvalidCall("a scan is split into one part at least")
@@ -108,7 +110,7 @@ def request(
 
 
 def scan(
-    uri: Uri,
+    uri: Uri | BinaryIO | Any,
     columns: Sequence[str] | str | None = None,
     where: str | None = None,
     slice: str | None = None,
@@ -116,6 +118,7 @@ def scan(
     *,
     table: str | None = None,
     batch_rows: int | None = None,
+    store: Any = None,
     **options: Any,
 ) -> Scan:
     """Returns a read request for what ``uri`` names.
@@ -128,7 +131,12 @@ def scan(
         limit: at most this many rows.
         table: the table, instead of the one that the uri names.
         batch_rows: rows of a batch, where the format can choose.
-        **options: the keywords of :func:`open`.
+        store: what ``uri`` is a path in; see :func:`open`. It has no patterns, and its scans stay in this process.
+        **options: the other keywords of :func:`open`.
     """
-    opened = _native.open_table(path(uri), table, opening(**options))
+    found = place(uri, store)
+    if found is None:
+        opened = _native.open_table(path(uri), table, opening(**options))
+    else:
+        opened = _native.open_store(found.store, found.path, opening(**options)).table(table)
     return Scan(opened.scan(request(columns, where, slice, limit, batch_rows)))

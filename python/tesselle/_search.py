@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from . import _native
 from ._options import Uri, names, opening, path
+from ._progress import Progress, reporter
 
 
 class Hit(NamedTuple):
@@ -44,6 +45,7 @@ def index(
     id: str | None = None,
     *,
     overwrite: bool = False,
+    progress: Progress = None,
     **options: Any,
 ) -> dict[str, Any]:
     """Builds a search segment from the rows of any table.
@@ -55,10 +57,15 @@ def index(
         stored: the columns that hits show.
         id: the column with a stable id.
         overwrite: replace what is there.
+        progress: what shows it; see :func:`convert`.
         **options: the keywords of :func:`open`.
 
     Returns:
         How many documents and bytes the segment has.
     """
-    report = _native.index(path(src), path(dst), opening(**options), names(text) or [], names(stored), id, overwrite)
-    return json.loads(report)  # type: ignore[no-any-return]
+    columns = names(text) or []
+    with reporter(progress) as report:
+        done = _native.index(
+            path(src), path(dst), opening(**options), columns, names(stored), id, overwrite, report
+        )  # fmt: skip
+    return json.loads(done)  # type: ignore[no-any-return]

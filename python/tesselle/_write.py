@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import _native
 from ._options import Uri, attributes, names, opening, path, settings, types
-from ._progress import reporter
+from ._progress import Progress, reporter
 
 _NAMES = {
     "f2": "f16", "f4": "f32", "f8": "f64", "b1": "u8",
@@ -135,7 +135,7 @@ def convert(
     columns: Sequence[str] | str | None = None,
     where: str | None = None,
     cast: Mapping[str, str] | str | None = None,
-    progress: bool | Callable[[int, int], object] | Any = None,
+    progress: Progress = None,
     limit: int | None = None,
     table: str | None = None,
     into: str | None = None,
@@ -154,8 +154,8 @@ def convert(
         columns: only these columns, in this order.
         where: only rows where this SQL condition holds.
         cast: other types for some columns, ``{"time": "timestamp_ms"}``.
-        progress: ``True`` for a bar, a function of (bytes done, bytes in all), or an object with ``update`` and
-            ``total`` such as a tqdm bar.
+        progress: ``True`` for a bar, ``False`` for none, by default one in notebooks; a function of (bytes done, bytes in
+            all); a bar of tqdm or their class; a ``rich.progress.Progress``.
         limit: at most this many rows.
         table: the table to read.
         into: the name of the table to write.

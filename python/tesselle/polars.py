@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import polars
+from polars.io.plugins import register_io_source
 
 from ._polars_predicate import to_sql
 from ._scan import Scan, request
@@ -54,7 +55,7 @@ def scan(
             if rows == 0:
                 return
 
-    return polars.io.plugins.register_io_source(source, schema=schema)
+    return register_io_source(source, schema=schema)
 
 
 def _narrowed(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import html.parser
+import itertools
+import os
 
 import tesselle as ts
 
@@ -42,6 +44,18 @@ def test_everything_has_a_page(field, plant) -> None:  # type: ignore[no-untyped
     assert "value" in shown(container.table()) and "1,800 rows" in shown(container.table())
     assert "6 × 20 × 15" in shown(container.table().array()) and "<svg" in container.table().array()._repr_html_()
     assert "root.fleet.truck1" in shown(ts.open(plant[0]))
+    assert "1,000 rows" in shown(ts.sql(f"SELECT * FROM '{plant[0]}'"))
+
+
+def test_a_layout_is_a_list_and_a_map(field, plant) -> None:  # type: ignore[no-untyped-def]
+    for path in (field[0], plant[0]):
+        layout = ts.open(path).layout()
+        assert isinstance(layout, list) and all(isinstance(part, dict) for part in layout)
+        size = os.path.getsize(path)
+        outer = [part for part in layout if part["depth"] == 0]
+        assert outer[0]["start"] == 0 and outer[-1]["end"] == size
+        assert all(before["end"] == after["start"] for before, after in itertools.pairwise(outer))
+        assert f"{size:,} bytes" in shown(layout) and "header" in shown(layout)
 
 
 def test_names_of_strangers_are_escaped(tmp_path) -> None:  # type: ignore[no-untyped-def]

@@ -67,33 +67,56 @@ def test_a_spawned_process_takes_scans(pages) -> None:  # type: ignore[no-untype
         assert sum(pool.map(_total, parts)) == 5000
 
 
+@pytest.fixture(scope="module")
+def big(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """A folder with files that take a while: ``big.tet``, ``big.parquet`` and ``big.tatami``, a search segment."""
+    folder = tmp_path_factory.mktemp("big")
+    cells = numpy.random.default_rng(0).random((4000, 4000), "f4")
+    ts.write(cells, folder / "big.tet", chunk=(50, 50), codec="zstd")
+    words = [f"w{i % 1000} w{i % 77} w{i % 13} and more" for i in range(50_000)]
+    ts.write({"id": list(range(len(words))), "body": words}, folder / "big.parquet")
+    ts.index(folder / "big.parquet", folder / "big.tatami", text="body", stored="id")
+    return folder
+
+
 @pytest.mark.parametrize(
     "call",
     [
-        "ts.scan(path, where='value > 2e9').to_arrow()",
-        "ts.open(path).table().array()[...]",
-        "ts.open(path).table().array().sum()",
-        "ts.verify(path)",
-        "ts.convert(path, path + '.csv')",
-        "ts.sql(f\"SELECT sum(a.value) FROM '{path}' a, '{path}' b\").to_arrow()",
+        "ts.scan(tet, where='value > 2e9').to_arrow()",
+        "ts.scan(tet, where='value > 2e9').count()",
+        "for _ in ts.scan(tet, columns='value').to_batches(): pass",
+        "ts.scan(tet).splits(4)",
+        "ts.open(tet).table().array()[...]",
+        "ts.open(tet).table().array()[::400, ::400]",
+        "ts.open(tet).table().array().sum()",
+        "ts.open(tet).layout()",
+        "ts.open(open(tet, 'rb')).table().array()[...]",
+        "ts.verify(tet)",
+        "ts.diff(tet, tet)",
+        "ts.repair(tet, out, overwrite=True)",
+        "ts.convert(tet, out + '.csv', overwrite=True)",
+        "ts.write(numpy.zeros((4000, 4000)), out + '.tet', codec='zstd', chunk=(50, 50), overwrite=True)",
+        "ts.append(numpy.zeros((400, 4000), 'f4'), grown)",
+        "ts.index(parquet, out + '.tatami', text='body', overwrite=True)",
+        "ts.search(segment, 'w1 w2 w3', k=1000)",
+        "ts.sql(f\"SELECT sum(a.value) FROM '{tet}' a, '{tet}' b\").to_arrow()",
     ],
 )
-def test_ctrl_c_ends_every_call(call: str, tmp_path: pathlib.Path) -> None:
-    path = str(tmp_path / "big.tet")
-    cells = numpy.random.default_rng(0).random((4000, 4000), "f4")
-    ts.write(cells, path, chunk=(50, 50), codec="zstd")
+def test_ctrl_c_ends_every_call(call: str, big: pathlib.Path, tmp_path: pathlib.Path) -> None:
     script = f"""
-        import signal, sys, threading, os
+        import os, shutil, signal, sys, threading
+        import numpy
         import tesselle as ts
-        path = {path!r}
+        big, out = {str(big)!r}, {str(tmp_path / "out")!r}
+        tet, parquet, segment = big + "/big.tet", big + "/big.parquet", big + "/big.tatami"
+        grown = out + "-grown.tet"
+        if "append" in {call!r}:
+            shutil.copy(tet, grown)
         threading.Timer(0.7, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
         print("ready", flush=True)
         try:
             while True:
                 {call}
-                if path.endswith("tet"):
-                    try: os.remove(path + ".csv")
-                    except FileNotFoundError: pass
         except KeyboardInterrupt:
             print("interrupted", flush=True)
     """
@@ -101,6 +124,27 @@ def test_ctrl_c_ends_every_call(call: str, tmp_path: pathlib.Path) -> None:
         [sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, timeout=60, check=False
     )
     assert run.stdout.split() == ["ready", "interrupted"], run.stderr
+
+
+def test_a_second_interpreter_of_the_process_is_refused(field) -> None:  # type: ignore[no-untyped-def]
+    script = f"""
+        import tesselle as ts
+        try:
+            import _interpreters as interpreters
+            create, run = (lambda: interpreters.create("legacy")), interpreters.run_string
+        except ImportError:
+            import _xxsubinterpreters as interpreters
+            create, run = (lambda: interpreters.create(isolated=False)), interpreters.run_string
+        other = create()
+        try:
+            failed = run(other, "import tesselle._native")
+        except Exception as error:
+            failed = error
+        print("refused" if "ImportError" in str(failed) or "subinterpreters" in str(failed) else failed)
+        print(ts.open({field[0]!r}).table().num_rows)
+    """
+    run = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, check=False)
+    assert run.stdout.split() == ["refused", "1800"], run.stderr
 
 
 def test_nothing_else_is_imported() -> None:

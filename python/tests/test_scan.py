@@ -78,8 +78,8 @@ def test_parts_give_every_row_once(n: int, pages, field, plant) -> None:  # type
         assert sum(part.count() for part in split) == scan.count()
         with pytest.raises(ts.InvalidCall):
             split[0].splits(2)
-    with pytest.raises(ts.InvalidCall):
-        ts.scan(pages[0], limit=5).splits(n)
+    limited = ts.scan(pages[0], where="id > 1234", limit=1500).splits(n)
+    assert pyarrow.concat_tables([part.to_arrow() for part in limited])["id"].to_pylist() == list(range(1235, 2735))
     with pytest.raises(ts.InvalidCall):
         ts.scan(pages[0]).splits(0)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import doctest
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -21,6 +23,29 @@ def run(*command: str, folder: pathlib.Path | None = None) -> None:
 def test_the_package_passes_the_strict_checker(tmp_path: pathlib.Path) -> None:
     pytest.importorskip("mypy")
     run("mypy", "--cache-dir", str(tmp_path), folder=PROJECT)
+
+
+def test_the_package_passes_pyright() -> None:
+    pytest.importorskip("pyright")
+    run("pyright", "--pythonpath", sys.executable, "--project", str(PROJECT), folder=PROJECT)
+
+
+@pytest.mark.parametrize("page", ["docs/guides/python.md", "README.md", "python/README.md"])
+def test_the_examples_pass_the_strict_checker(page: str, tmp_path: pathlib.Path) -> None:
+    pytest.importorskip("mypy")
+    blocks = re.findall(r"^```python\n(.*?)^```$", (PROJECT.parent / page).read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    sources = [_source(block) for block in blocks]
+    assert sources
+    example = tmp_path / "example.py"
+    example.write_text("\n".join(sources), encoding="utf-8")
+    run("mypy", "--strict", "--config-file", str(PROJECT / "pyproject.toml"), "--cache-dir", str(tmp_path / "cache"), str(example))
+
+
+def _source(block: str) -> str:
+    """Returns the statements of an example, without what they print."""
+    if not block.startswith(">>> "):
+        return block
+    return "".join(part.source for part in doctest.DocTestParser().get_examples(block))
 
 
 def test_users_see_types(tmp_path: pathlib.Path) -> None:

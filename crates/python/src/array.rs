@@ -13,8 +13,8 @@ use crate::capsules::fill;
 use crate::error::raise;
 use crate::run::{long, quick};
 
-/// Reads of fewer bytes are not worth a thread that Ctrl-C could interrupt.
-const SMALL: usize = 1 << 20;
+/// Reads over fewer bytes are not worth a thread that Ctrl-C could interrupt.
+const SMALL: u64 = 1 << 20;
 
 /// A dense array of numbers.
 #[pyclass(frozen, module = "tesselle._native")]
@@ -39,6 +39,11 @@ impl Array {
 
 fn region(spans: Vec<(u64, u64, u64)>) -> Region {
     Region { spans: spans.into_iter().map(|(start, stop, step)| Span { start, stop, step }).collect() }
+}
+
+/// How many bytes a region spans, with the cells that its steps pass over.
+fn covered(region: &Region, cell: u64) -> u64 {
+    region.spans.iter().fold(cell, |bytes, span| bytes.saturating_mul(span.stop.saturating_sub(span.start)))
 }
 
 #[pymethods]
@@ -82,10 +87,10 @@ impl Array {
                 cells.map_or_else(|| "too many".to_owned(), |cells| cells.to_string())
             )));
         }
+        let is_small = covered(&region, self.inner.dtype().size() as u64) < SMALL;
         fill(py, &out, |py, bytes| {
-            let small = bytes.len() < SMALL;
             let read = |driver: &tesselle::Driver| read_region(&*self.inner, &region, bytes, driver);
-            if small { quick(py, read) } else { long(py, read) }
+            if is_small { quick(py, read) } else { long(py, read) }
         })
     }
 

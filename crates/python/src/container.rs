@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use tesselle::core::Context;
-use tesselle::{Dataset, Location, OpenOptions};
+use tesselle::storage::Storage;
+use tesselle::{Dataset, Error, Location, OpenOptions, Uri};
 
 use crate::error::raise;
-use crate::file::FileObject;
 use crate::options::{Opening, opener};
 use crate::run::{long, quick};
 use crate::scan::Source;
+use crate::store::PythonStore;
 use crate::table::Table;
 
 /// An opened container; its metadata is in memory, its data is not.
@@ -21,8 +22,8 @@ pub(crate) struct Container {
     /// The format, where it was given.
     format: Option<String>,
     options: OpenOptions,
-    /// It is a file object, which only this process has.
-    is_file: bool,
+    /// Its storage is an object of Python, which only this process has.
+    is_here_only: bool,
 }
 
 /// Opens what `uri` names.
@@ -30,23 +31,34 @@ pub(crate) struct Container {
 pub(crate) fn open(py: Python<'_>, uri: String, opening: Opening) -> PyResult<Container> {
     let options = opening.options()?;
     let opener = opener(opening.format(), None, &options);
-    let dataset = quick(py, |driver| driver.install(|| opener.open(&uri)))?;
-    Ok(Container { dataset, uri, format: opening.format().map(str::to_owned), options, is_file: false })
+    // Formats that infer their types read the whole file.
+    let dataset = long(py, |driver| driver.install(|| opener.open(&uri)))?;
+    Ok(Container { dataset, uri, format: opening.format().map(str::to_owned), options, is_here_only: false })
 }
 
-/// Opens a file object of Python.
+/// Opens `path[#table]` of a storage that Python provides: an adapter of `tesselle._stores`.
 #[pyfunction]
-pub(crate) fn open_file(
+pub(crate) fn open_store(
     py: Python<'_>,
-    file: &Bound<'_, PyAny>,
-    name: String,
+    adapter: Py<PyAny>,
+    uri: String,
     opening: Opening,
 ) -> PyResult<Container> {
     let options = opening.options()?;
-    let opener = opener(opening.format(), None, &options);
-    let location = Location::new(Arc::new(FileObject::new(file, &name)?), name.clone());
-    let dataset = long(py, |_| opener.open_at(location))?;
-    Ok(Container { dataset, uri: name, format: opening.format().map(str::to_owned), options, is_file: true })
+    let storage: Arc<dyn Storage> = Arc::new(PythonStore::new(adapter));
+    let dataset = long(py, |_| {
+        let (path, table) = match Uri::split(&uri) {
+            // A path that exists wins over a table.
+            (path, Some(table)) if storage.kind(&uri)?.is_none() => (path, Some(table)),
+            _ => (uri.as_str(), None),
+        };
+        let location = Location::new(storage, path);
+        if !location.exists()? {
+            return Err(Error::missing(path));
+        }
+        opener(opening.format(), table, &options).open_at(location)
+    })?;
+    Ok(Container { dataset, uri, format: opening.format().map(str::to_owned), options, is_here_only: true })
 }
 
 /// Opens the table of one file, of a folder of files, or of all files that match a pattern.
@@ -85,7 +97,7 @@ impl Container {
         })?;
         let table = Arc::clone(table.table());
         let source = Source::new(self.uri.clone(), name, self.format.as_deref(), self.options.clone());
-        Ok(Table::new(source.opened(&table, self.is_file), table))
+        Ok(Table::new(source.opened(&table, self.is_here_only), table))
     }
 
     /// What is in the container, as JSON.

@@ -2,11 +2,11 @@
 
 use pyo3::prelude::*;
 use tesselle::search::{IndexOptions, SearchOptions, Syntax};
-use tesselle::{Convert, Depth, Opener, Predicate, Scan};
+use tesselle::{Convert, Depth, Predicate, Scan};
 
 use crate::error::raise;
 use crate::options::{Opening, opener, settings};
-use crate::run::long;
+use crate::run::{long, long_with_progress};
 use crate::write::attributes;
 
 /// What to convert: what `tesselle.convert` makes of its keywords.
@@ -61,18 +61,19 @@ pub(crate) fn convert(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let conversion = request.conversion(source, target, &opening)?;
-    long(py, move |driver| {
-        let driver = match progress {
-            Some(callback) => driver.with_progress(crate::progress::reporter(callback)),
-            None => driver.clone(),
-        };
-        Ok(conversion.on(&driver).run()?.to_json().to_string())
-    })
+    long_with_progress(py, progress, |driver| Ok(conversion.on(driver).run()?.to_json().to_string()))
 }
 
 /// Checks a container.
 #[pyfunction]
-pub(crate) fn verify(py: Python<'_>, uri: &str, opening: Opening, depth: &str) -> PyResult<String> {
+#[pyo3(signature = (uri, opening, depth, progress))]
+pub(crate) fn verify(
+    py: Python<'_>,
+    uri: &str,
+    opening: Opening,
+    depth: &str,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
     let depth = match depth {
         "quick" => Depth::Quick,
         "pieces" => Depth::Pieces,
@@ -84,7 +85,7 @@ pub(crate) fn verify(py: Python<'_>, uri: &str, opening: Opening, depth: &str) -
     };
     let verify =
         tesselle::verify(uri).opener(opener(opening.format(), None, &opening.options()?)).depth(depth);
-    let report = long(py, |driver| verify.on(driver).run())?;
+    let report = long_with_progress(py, progress, |driver| verify.on(driver).run())?;
     Ok(report.to_json().to_string())
 }
 
@@ -113,15 +114,17 @@ pub(crate) fn diff(
     opening: Opening,
     key: Option<Vec<String>>,
     columns: Option<Vec<String>>,
+    progress: Option<Py<PyAny>>,
 ) -> PyResult<String> {
-    let mut diff = tesselle::diff(left, right).opener(Opener::new().options(opening.options()?));
+    let opener = opener(opening.format(), None, &opening.options()?);
+    let mut diff = tesselle::diff(left, right).opener(opener);
     if let Some(key) = key {
         diff = diff.key(key);
     }
     if let Some(columns) = columns {
         diff = diff.columns(columns);
     }
-    let difference = long(py, |driver| diff.on(driver).run())?;
+    let difference = long_with_progress(py, progress, |driver| diff.on(driver).run())?;
     Ok(difference.to_json().to_string())
 }
 
@@ -137,11 +140,12 @@ pub(crate) fn index(
     stored: Option<Vec<String>>,
     id: Option<String>,
     overwrite: bool,
+    progress: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let wanted = IndexOptions { text, stored, id, overwrite, ..IndexOptions::default() };
     let index = tesselle::index(source, target).with(wanted);
     let index = index.opener(opener(opening.format(), None, &opening.options()?));
-    let summary = long(py, move |driver| index.on(driver).run())?;
+    let summary = long_with_progress(py, progress, |driver| index.on(driver).run())?;
     Ok(serde_json::json!({ "documents": summary.rows, "bytes": summary.bytes }).to_string())
 }
 
@@ -160,7 +164,8 @@ pub(crate) fn search(
     let filter = condition.map(str::parse).transpose().map_err(|error| raise(&error))?;
     let syntax = if plain { Syntax::Plain } else { Syntax::Boolean };
     let wanted = SearchOptions { k, syntax, filter, ..SearchOptions::default() };
-    let search = tesselle::search(uri, query).with(wanted).opener(Opener::new().options(opening.options()?));
+    let opener = opener(opening.format(), None, &opening.options()?);
+    let search = tesselle::search(uri, query).with(wanted).opener(opener);
     let hits = long(py, |driver| search.on(driver).run())?;
     Ok(hits.to_json().to_string())
 }

@@ -9,7 +9,6 @@ mod array;
 mod capsules;
 mod container;
 mod error;
-mod file;
 mod jobs;
 mod options;
 mod progress;
@@ -18,6 +17,7 @@ mod rows;
 mod run;
 mod scan;
 mod sql;
+mod store;
 mod table;
 mod words;
 mod write;
@@ -32,7 +32,7 @@ mod _native {
     #[pymodule_export]
     use super::array::Array;
     #[pymodule_export]
-    use super::container::{Container, open, open_file, open_table};
+    use super::container::{Container, open, open_store, open_table};
     #[pymodule_export]
     use super::jobs::{convert, diff, index, repair, search, verify};
     #[pymodule_export]
@@ -56,6 +56,7 @@ mod _native {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        super::run::refuse_other_interpreters(module.py())?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

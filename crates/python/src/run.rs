@@ -1,15 +1,32 @@
 //! Running work of the engine from Python: threads, memory and Ctrl-C.
 
+use std::sync::OnceLock;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
+use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
 use tesselle::{Driver, DriverOptions, Error, Result};
 
 use crate::error::raise;
+use crate::progress::reporter;
 
 /// How long Ctrl-C may go unnoticed.
 const POLL: Duration = Duration::from_millis(50);
+
+/// The module of built-in names of the interpreter that uses this module; each interpreter has its own.
+static INTERPRETER: OnceLock<usize> = OnceLock::new();
+
+/// Refuses a second interpreter in this process: objects that are shared here belong to one of them.
+pub(crate) fn refuse_other_interpreters(py: Python<'_>) -> PyResult<()> {
+    let own = py.import("builtins")?.as_ptr() as usize;
+    if *INTERPRETER.get_or_init(|| own) == own {
+        return Ok(());
+    }
+    Err(PyImportError::new_err(
+        "tesselle is used by another interpreter of this process; use threads or processes",
+    ))
+}
 
 /// The driver that all calls share.
 pub(crate) fn driver() -> PyResult<Driver> {
@@ -35,6 +52,18 @@ pub(crate) fn quick<T: Send>(py: Python<'_>, work: impl FnOnce(&Driver) -> Resul
 pub(crate) fn long<T: Send>(py: Python<'_>, work: impl FnOnce(&Driver) -> Result<T> + Send) -> PyResult<T> {
     let driver = driver()?.for_run();
     watched(py, || work(&driver), || driver.cancel())
+}
+
+/// Like [`long`]; `progress` is called with the bytes done and the bytes in all.
+pub(crate) fn long_with_progress<T: Send>(
+    py: Python<'_>,
+    progress: Option<Py<PyAny>>,
+    work: impl FnOnce(&Driver) -> Result<T> + Send,
+) -> PyResult<T> {
+    long(py, |driver| match progress {
+        Some(callback) => work(&driver.with_progress(reporter(callback))),
+        None => work(driver),
+    })
 }
 
 /// Like [`long`], for work that is stopped by `stop`.

@@ -12,7 +12,7 @@ use crate::capsules;
 use crate::error::raise;
 use crate::options::{opener, secret};
 use crate::rows::Rows;
-use crate::run::{driver, long, quick};
+use crate::run::{driver, long};
 
 /// A table that can be opened again, here or in another process.
 #[derive(Clone)]
@@ -196,7 +196,7 @@ impl Scan {
     /// What the scan would read: pieces in all and pruned, tasks, bytes.
     fn explain(&self, py: Python<'_>) -> PyResult<(u64, u64, usize, u64)> {
         let table = self.source.table(py)?;
-        quick(py, |_| {
+        long(py, |_| {
             let mut plan = driver::plan(&*table, &self.scan)?;
             if let Some(part) = &self.part {
                 plan.tasks.truncate(part.end);
@@ -212,8 +212,12 @@ impl Scan {
         if self.part.is_some() {
             return Err(raise(&tesselle::Error::invalid("a part of a scan cannot be split again")));
         }
+        if self.scan.limit.is_some() {
+            // Parts do not know of each other: only one of them can count the rows of all.
+            return Ok(vec![Self { source: self.source.clone(), scan: self.scan.clone(), part: None }]);
+        }
         let table = self.source.table(py)?;
-        let parts = quick(py, |_| driver::split(&*table, &self.scan, parts))?;
+        let parts = long(py, |_| driver::split(&*table, &self.scan, parts))?;
         let part = |part| Self { source: self.source.clone(), scan: self.scan.clone(), part: Some(part) };
         Ok(parts.into_iter().map(part).collect())
     }

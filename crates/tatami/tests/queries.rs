@@ -11,7 +11,7 @@ use documents::*;
 use proptest::prelude::*;
 use tesselle_core::{Location, OpenOptions};
 use tesselle_tatami::Collection;
-use tesselle_tatami::search::{IndexOptions, SearchOptions, analyzer, index, search, update};
+use tesselle_tatami::search::{Boosts, IndexOptions, SearchOptions, analyzer, index, search, update};
 
 /// A document: id, title, body.
 type Document = (String, String, String);
@@ -158,4 +158,42 @@ fn an_update_replaces_documents_by_their_ids() {
     assert_eq!(bodies("new"), ["2"]);
     // Again: nothing is left to do.
     assert_eq!(update(&root, "c.tatami", &driver()).unwrap().deleted, 0);
+}
+
+#[test]
+fn boosted_hits_are_the_best_of_all_documents() {
+    let words = ["river", "stone", "sand", "old", "bridge", "toll"];
+    let words = |seed: usize, count: usize| -> String {
+        (0..count)
+            .map(|i| words[(seed * 31 + i * i * 7 + seed / 5) % words.len()])
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    let documents: Vec<Document> =
+        (0..700).map(|i| (format!("d{i:03}"), words(i, i % 4), words(i * 3 + 1, 1 + i % 60))).collect();
+    let place = Place::new();
+    place.index("a.tatami", &batch(&documents), &options());
+    let all = place.search("a.tatami", "river bridge", &everything()).hits;
+    assert!(all.len() > 300, "{}", all.len());
+    let boosts = Boosts { title: 4.0, ..Boosts::default() };
+    let mut wanted: Vec<(u32, f32)> = all
+        .iter()
+        .map(|hit| {
+            let title = analyzer::tokens(&hit.fields.title);
+            let share = ["river", "bridge"].iter().filter(|word| title.iter().any(|t| t == *word)).count();
+            (hit.doc, hit.score * (1.0 + 3.0 * (share as f32 / 2.0)))
+        })
+        .collect();
+    wanted.sort_by(|a, b| b.1.total_cmp(&a.1));
+    assert_ne!(wanted[0].0, all[0].doc, "the boost changes the order");
+    for (k, offset) in [(1, 0), (10, 0), (10, 35), (200, 7), (1000, 0)] {
+        let options = SearchOptions { k, offset, boosts, ..SearchOptions::default() };
+        let found = place.search("a.tatami", "river bridge", &options).hits;
+        let found: Vec<(u32, f32)> = found.iter().map(|hit| (hit.doc, hit.score)).collect();
+        assert_eq!(found, wanted.iter().copied().skip(offset).take(k).collect::<Vec<_>>(), "{k} {offset}");
+    }
+    let wrong = SearchOptions { boosts: Boosts { url: 0.5, title: 1.0 }, ..SearchOptions::default() };
+    assert!(
+        search(&place.location("a.tatami"), "river", &wrong, &OpenOptions::default(), &driver()).is_err()
+    );
 }

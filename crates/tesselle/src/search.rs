@@ -83,6 +83,12 @@ impl Search {
         self
     }
 
+    /// Sets how much words in titles and URLs count `[default: like all others]`.
+    pub fn boosts(mut self, boosts: Boosts) -> Self {
+        self.options.boosts = boosts;
+        self
+    }
+
     /// Sets how segments are opened.
     pub fn opener(mut self, opener: Opener) -> Self {
         self.opener = opener;

@@ -8,7 +8,7 @@ use tesselle_core::{Container, Depth, Description, Driver, LayoutMap, Report, Re
 use crate::describe;
 use crate::layout;
 use crate::open::Archive;
-use crate::table::{DeviceTable, LONG, LongTable, ModelTableView};
+use crate::table::{DeviceTable, DevicesTable, LONG, LongTable, ModelTableView, is_pattern};
 use crate::verify;
 
 /// An opened file or data directory.
@@ -37,6 +37,9 @@ impl Container for TsContainer {
         }
         if self.archive.tables.contains_key(name) {
             return Ok(Arc::new(ModelTableView::new(&self.archive, name)?));
+        }
+        if is_pattern(name) && !self.archive.devices.contains_key(name) {
+            return Ok(Arc::new(DevicesTable::new(&self.archive, name)?));
         }
         Ok(Arc::new(DeviceTable::new(&self.archive, name)?))
     }

@@ -249,5 +249,56 @@ fn tables_of_small_files_pass_the_table_conformance_suite() {
         for name in container.table_names().iter().map(String::as_str).take(1).chain(["*"]) {
             tesselle_core::testing::table_conformance(&*container.table(name).unwrap(), &driver);
         }
+        if let Ok(devices) = container.table("root.**") {
+            tesselle_core::testing::table_conformance(&*devices, &driver);
+        }
     }
+}
+
+/// A pattern gives the rows of each device, with its name and with nulls for measurements that it does not have.
+#[test]
+fn a_pattern_joins_the_tables_of_its_devices() {
+    type Row = std::collections::BTreeMap<String, Option<golden::Plain>>;
+    let rows = |container: &dyn tesselle_core::Container, table: &str| -> Option<Vec<Row>> {
+        let (schema, batches) = golden::rows(container, table, &Scan::all()).ok()?;
+        let names: Vec<&String> = schema.fields().iter().map(|field| field.name()).collect();
+        let row = |batch: &arrow_array::RecordBatch, row: usize| -> Row {
+            let cells = names.iter().zip(batch.columns());
+            cells.map(|(name, column)| ((*name).clone(), golden::cell(column, row))).collect()
+        };
+        Some(batches.iter().flat_map(|batch| (0..batch.num_rows()).map(move |i| row(batch, i))).collect())
+    };
+    let (mut joined, mut refused) = (0, 0);
+    for (name, path, expected) in whole("tsfile") {
+        let container = golden::open(&path.join("data.tsfile"), golden::needs_binary(&expected)).unwrap();
+        let devices: Vec<String> =
+            container.table_names().into_iter().filter(|name| name.starts_with("root.")).collect();
+        if devices.len() < 2 {
+            continue;
+        }
+        let table = match container.table("root.**") {
+            Ok(table) => table,
+            Err(error) => {
+                assert_eq!(error.kind(), tesselle_core::ErrorKind::Unsupported, "{name}: {error}");
+                refused += 1;
+                continue;
+            }
+        };
+        let Some(mut found) = rows(&*container, "root.**") else { continue };
+        let mut wanted = Vec::new();
+        for device in &devices {
+            for mut row in rows(&*container, device).unwrap() {
+                let missing =
+                    table.schema().fields().iter().map(|field| (field.name().clone(), None)).collect::<Row>();
+                row = missing.into_iter().chain(row).collect();
+                row.insert("device".to_owned(), Some(golden::Plain::Bytes(device.clone().into_bytes())));
+                wanted.push(row);
+            }
+        }
+        found.sort();
+        wanted.sort();
+        assert!(found == wanted, "{name}: {} rows instead of {}", found.len(), wanted.len());
+        joined += 1;
+    }
+    assert!(joined > 0, "no file has several devices; {refused} have mixed types");
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::IsTerminal;
 
 use clap::Args;
-use tesselle::search::{Hits, SearchOptions, Syntax};
+use tesselle::search::{Boosts, Hits, SearchOptions, Syntax};
 use tesselle::{Predicate, Result};
 
 use crate::args::{ReadArgs, ResourceArgs, parse_condition};
@@ -19,6 +19,7 @@ Examples:
   tess search crawl/ '+river -bridge \"paper light\"' -k 20 --json
   tess search crawl.tatami 'garden' --where \"url >= 'https://b'\"
   tess search crawl.tatami 'title:river licens* brigde~1' --offset 10 --total
+  tess search crawl.tatami 'license' --boost title=3
 
 Words are optional unless marked: +required, -excluded, \"a phrase\", AND, OR, NOT and (groups).
 river* finds words that begin so, river~1 words one edit away (at most ~2), and title:river or
@@ -46,6 +47,11 @@ pub(crate) struct Search {
     #[arg(long = "where", value_name = "EXPR", value_parser = parse_condition)]
     condition: Option<Predicate>,
 
+    /// Raise scores where words stand in the title or url: up to FACTOR times if all of them do;
+    /// repeatable
+    #[arg(long = "boost", value_name = "FIELD=FACTOR", value_parser = parse_boost)]
+    boosts: Vec<(BoostedField, f32)>,
+
     /// Read the query as plain words
     #[arg(long)]
     plain: bool,
@@ -61,7 +67,37 @@ pub(crate) struct Search {
 /// Characters shown around the matching words.
 const HIGHLIGHT: usize = 160;
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum BoostedField {
+    Title,
+    Url,
+}
+
+fn parse_boost(text: &str) -> std::result::Result<(BoostedField, f32), String> {
+    let (field, factor) = text.split_once('=').ok_or("write FIELD=FACTOR, e.g. title=3")?;
+    let field = match field {
+        "title" => BoostedField::Title,
+        "url" => BoostedField::Url,
+        _ => return Err("fields are title and url".to_owned()),
+    };
+    match factor.parse::<f32>() {
+        Ok(factor) if factor.is_finite() && factor >= 1.0 => Ok((field, factor)),
+        _ => Err("the factor must be a number of at least 1".to_owned()),
+    }
+}
+
 impl Search {
+    fn boosts(&self) -> Boosts {
+        let mut boosts = Boosts::default();
+        for (field, factor) in &self.boosts {
+            match field {
+                BoostedField::Title => boosts.title = *factor,
+                BoostedField::Url => boosts.url = *factor,
+            }
+        }
+        boosts
+    }
+
     pub(crate) fn run(self, resources: &ResourceArgs) -> Result<Outcome> {
         given::location(&self.uri)?;
         let options = SearchOptions {
@@ -71,6 +107,7 @@ impl Search {
             syntax: if self.plain { Syntax::Plain } else { Syntax::Boolean },
             filter: self.condition.clone(),
             highlight: Some(HIGHLIGHT),
+            boosts: self.boosts(),
         };
         let driver = resources.driver()?;
         let search = tesselle::search(&self.uri, &self.query).with(options);

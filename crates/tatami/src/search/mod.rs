@@ -34,6 +34,7 @@
 
 pub mod analyzer;
 pub mod bm25;
+mod boost;
 mod cursor;
 mod delete;
 mod describe;
@@ -63,6 +64,7 @@ mod write;
 #[cfg(test)]
 mod model_tests;
 
+pub use boost::Boosts;
 pub use delete::{Deleted, Deletion, delete};
 pub(crate) use describe::describe;
 pub use highlight::{Highlight, highlight};

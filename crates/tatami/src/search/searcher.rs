@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use tesselle_core::driver::parallel;
 use tesselle_core::{Action, Driver, Error, Location, OpenOptions, Predicate, Result};
 
+use super::boost::Boosts;
 use super::filter;
 use super::hit::{Hit, Hits, SegmentCounts};
 use super::meta::LiveDocs;
@@ -17,6 +18,9 @@ use super::statistics::Statistics;
 use super::stored::StoredPhrases;
 use super::top::{Collector, Floor, Scored, TopDocs, TopScores};
 use crate::collection::{Collection, MANIFEST_NAME};
+
+/// Candidates that are looked at first if fields are boosted.
+const MIN_CANDIDATES: usize = 64;
 
 /// Options of a search.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,11 +37,21 @@ pub struct SearchOptions {
     pub filter: Option<Predicate>,
     /// Number of characters of text to show around matches; `None`: no highlights.
     pub highlight: Option<usize>,
+    /// How much words in some fields count.
+    pub boosts: Boosts,
 }
 
 impl Default for SearchOptions {
     fn default() -> Self {
-        Self { k: 10, offset: 0, total: false, syntax: Syntax::default(), filter: None, highlight: None }
+        Self {
+            k: 10,
+            offset: 0,
+            total: false,
+            syntax: Syntax::default(),
+            filter: None,
+            highlight: None,
+            boosts: Boosts::default(),
+        }
     }
 }
 
@@ -138,8 +152,7 @@ impl Searcher {
         let run = Run { searcher: self, query, allowed: &allowed, driver: Some(driver) };
         let mut answer = Hits::default();
         let wanted = options.k.saturating_add(options.offset);
-        let best =
-            if self.folder { run.many(wanted, &mut answer)? } else { run.single(wanted, &mut answer)? };
+        let best = run.boosted(wanted, options.boosts, &mut answer)?;
         let page = best.get(options.offset..).unwrap_or_default();
         self.fill(page, query, options, &mut answer)?;
         if options.total {
@@ -178,8 +191,8 @@ impl Searcher {
         let query = &*self.expanded(query)?;
         let run = Run { searcher: self, query, allowed: &[], driver: None };
         let mut answer = Hits::default();
-        let best = if self.folder { run.many(k, &mut answer)? } else { run.single(k, &mut answer)? };
-        Ok(best
+        Ok(run
+            .best(k, &mut answer)?
             .into_iter()
             .map(|(segment, hit)| Ranked { segment, doc: hit.doc, score: hit.score })
             .collect())
@@ -277,6 +290,45 @@ impl<'a> Run<'a> {
             }
         }
         Ok(if self.searcher.segments.len() > 1 { ids.len() as u64 } else { count })
+    }
+
+    /// The best documents by the words they contain.
+    fn best(&self, k: usize, answer: &mut Hits) -> Result<Vec<(usize, Scored)>> {
+        if self.searcher.folder { self.many(k, answer) } else { self.single(k, answer) }
+    }
+
+    /// The best documents by the words they contain and the fields that contain them: as many candidates are taken as it
+    /// needs until no other document can reach the worst of the best.
+    fn boosted(&self, k: usize, boosts: Boosts, answer: &mut Hits) -> Result<Vec<(usize, Scored)>> {
+        boosts.check()?;
+        if k == 0 || boosts == Boosts::default() {
+            return self.best(k, answer);
+        }
+        let words: HashSet<&str> = self.query.tokens().into_iter().collect();
+        let mut candidates = k.saturating_mul(4).max(MIN_CANDIDATES);
+        loop {
+            let mut hits = self.best(candidates, answer)?;
+            let is_all = hits.len() < candidates;
+            let bound = hits.last().map_or(0.0, |(_, worst)| worst.score * boosts.most());
+            for (number, segment) in self.searcher.segments.iter().enumerate() {
+                let mut own: Vec<&mut Scored> =
+                    hits.iter_mut().filter(|(of, _)| *of == number).map(|(_, hit)| hit).collect();
+                let docs: Vec<u32> = own.iter().map(|hit| hit.doc).collect();
+                if docs.is_empty() {
+                    continue;
+                }
+                for (hit, fields) in own.iter_mut().zip(segment.fields(&docs)?) {
+                    hit.score *= boosts.factor(&words, &fields);
+                }
+            }
+            // Equal scores stay in their order.
+            hits.sort_by(|(_, a), (_, b)| b.score.total_cmp(&a.score));
+            if is_all || hits.get(k - 1).is_some_and(|(_, last)| last.score >= bound) {
+                hits.truncate(k);
+                return Ok(hits);
+            }
+            candidates = candidates.saturating_mul(4);
+        }
     }
 
     /// One segment with its own statistics.

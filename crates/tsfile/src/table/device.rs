@@ -5,16 +5,15 @@ use std::sync::Arc;
 
 use arrow_schema::{Field, Schema, SchemaRef};
 use tesselle_core::{
-    ColumnRole, Plan, Predicate, Pushdown, Result, Scan, Storage, Table, TableFacts, TableStats,
+    At, ColumnRole, Plan, Predicate, Pushdown, Result, Scan, Storage, Table, TableFacts, TableStats,
 };
 
-use super::{BATCH_ROWS, facts, pushdown, stats, wanted};
+use super::rows::{DeviceRows, Origin};
+use super::{facts, pushdown, stats, wanted};
 use crate::meta::DataType;
 use crate::open::Archive;
 use crate::read::TIME;
 use crate::read::assemble::DeviceData;
-use crate::read::output::{Part, Shape};
-use crate::read::plan::{Mode, Request, plan_device};
 use crate::read::prune::Pruner;
 
 /// A device as a table.
@@ -63,41 +62,19 @@ impl Table for DeviceTable {
     fn plan(&self, scan: &Scan) -> Result<Plan> {
         self.archive.refuse_unreadable()?;
         let wanted = wanted(scan, &self.schema)?;
-        let mut slots = vec![None; self.data.columns.len()];
-        let mut shape_slots = Vec::new();
-        let mut columns = Vec::with_capacity(wanted.len());
-        for index in &wanted {
-            let Some(column) = index.checked_sub(1).and_then(|i| Some((i, self.data.columns.get(i)?))) else {
-                columns.push(Part::Time);
-                continue;
-            };
-            let (i, column) = column;
-            let slot = *slots.get(i).unwrap_or(&None);
-            let slot = slot.unwrap_or_else(|| {
-                shape_slots.push((Arc::clone(&column.name), column.data_type));
-                shape_slots.len() - 1
-            });
-            if let Some(place) = slots.get_mut(i) {
-                *place = Some(slot);
-            }
-            columns.push(Part::Slot(slot));
-        }
-        let shape = Shape {
-            schema: Arc::new(self.schema.project(&wanted)?),
-            columns,
-            slots: shape_slots,
-            show: self.archive.show,
-            batch_rows: scan.batch_rows.unwrap_or(BATCH_ROWS),
+        let origin = |index: &usize| match index.checked_sub(1) {
+            None => Ok(Origin::Time),
+            Some(i) => Ok(Origin::Column(i, self.data.columns.at(i)?.data_type)),
         };
-        let request = Request {
-            shape: Arc::new(shape),
-            mode: Mode::Rows,
-            slots,
+        let rows = DeviceRows {
+            data: &self.data,
             names: Arc::clone(&self.names),
-            pruner: Arc::new(Pruner::new(scan.predicate.clone(), BTreeMap::new())),
+            origins: wanted.iter().map(origin).collect::<Result<_>>()?,
+            schema: Arc::new(self.schema.project(&wanted)?),
+            pruner: Pruner::new(scan.predicate.clone(), BTreeMap::new()),
         };
         let mut plan = Plan::empty();
-        plan_device(&self.archive, &self.data, &request, &mut plan);
+        rows.plan(&self.archive, scan, &mut plan)?;
         Ok(plan)
     }
 

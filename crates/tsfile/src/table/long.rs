@@ -17,7 +17,7 @@ use crate::read::output::{Part, Shape};
 use crate::read::plan::{Mode, Request, plan_device};
 use crate::read::prune::{Pruner, all_null};
 
-const DEVICE: &str = "device";
+pub(super) const DEVICE: &str = "device";
 const MEASUREMENT: &str = "measurement";
 /// Columns before those of the values.
 const FIXED: usize = 3;

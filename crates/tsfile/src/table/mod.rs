@@ -1,12 +1,16 @@
-//! The tables of an archive: one per device, one per table of the table model, and the long table.
+//! The tables of an archive: one per device, one per table of the table model, those of several devices, and the long
+//! table.
 
 mod brief;
 mod device;
+mod devices;
 mod long;
 mod model;
+mod rows;
 mod stats;
 
 pub(crate) use device::DeviceTable;
+pub(crate) use devices::{DevicesTable, is_pattern};
 pub(crate) use long::LongTable;
 pub(crate) use model::ModelTableView;
 pub(crate) use stats::exact_rows;

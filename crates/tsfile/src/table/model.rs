@@ -9,14 +9,13 @@ use tesselle_core::{
     TableStats,
 };
 
-use super::{BATCH_ROWS, brief, facts, pushdown, stats, wanted};
+use super::rows::{DeviceRows, Origin};
+use super::{brief, facts, pushdown, stats, wanted};
 use crate::meta::DataType;
 use crate::meta::schema::{Category, MeasurementSchema};
 use crate::open::Archive;
 use crate::read::TIME;
 use crate::read::assemble::DeviceData;
-use crate::read::output::{Part, Shape};
-use crate::read::plan::{Mode, Request, plan_device};
 use crate::read::prune::{Pruner, all_null};
 
 /// A table of the table model.
@@ -85,60 +84,40 @@ impl ModelTableView {
         plan: &mut Plan,
     ) -> Result<()> {
         let data = &member.data;
-        let mut slots = vec![None; data.columns.len()];
-        let mut shape_slots = Vec::new();
-        let mut parts = Vec::with_capacity(wanted.len());
-        for index in wanted {
-            let Some((column, category)) = index.checked_sub(1).and_then(|i| self.columns.get(i)) else {
-                parts.push(Part::Time);
-                continue;
-            };
-            if *category == Category::Tag {
-                let before = self.columns.iter().take(index - 1).filter(|(_, c)| *c == Category::Tag).count();
-                parts.push(Part::Constant(member.tags.get(before).cloned().flatten()));
-                continue;
-            }
-            // Fields are matched case-insensitively: the original stores names in lower case.
-            let found = data.columns.iter().position(|c| c.name.eq_ignore_ascii_case(&column.name));
-            let Some((i, source)) = found.and_then(|i| Some((i, data.columns.get(i)?))) else {
-                parts.push(Part::Constant(None));
-                continue;
-            };
-            if source.data_type.physical() != column.data_type.physical() {
-                let (a, b) = (column.data_type.name(), source.data_type.name());
-                let message =
-                    format!("column '{}' is declared as {a} and stored as {b}", column.name.escape_debug());
-                return Err(Error::corrupt(message).class("bad_schema").piece(format!("'{}'", data.path)));
-            }
-            let slot = slots.get(i).copied().flatten().unwrap_or_else(|| {
-                shape_slots.push((Arc::clone(&source.name), column.data_type));
-                shape_slots.len() - 1
-            });
-            if let Some(place) = slots.get_mut(i) {
-                *place = Some(slot);
-            }
-            parts.push(Part::Slot(slot));
-        }
-        let shape = Shape {
-            schema: Arc::new(self.arrow_schema().project(wanted)?),
-            columns: parts,
-            slots: shape_slots,
-            show: self.archive.show,
-            batch_rows: scan.batch_rows.unwrap_or(BATCH_ROWS),
-        };
         let declared = |name: &str| {
             let column = self.columns.iter().find(|(c, _)| c.name.eq_ignore_ascii_case(name));
             column.map_or_else(|| name.into(), |(c, _)| c.name.as_str().into())
         };
-        let request = Request {
-            shape: Arc::new(shape),
-            mode: Mode::Rows,
-            slots,
+        let rows = DeviceRows {
+            data,
             names: data.columns.iter().map(|c| declared(&c.name)).collect(),
-            pruner: Arc::new(pruner),
+            origins: wanted.iter().map(|index| self.origin(member, *index)).collect::<Result<_>>()?,
+            schema: Arc::new(self.arrow_schema().project(wanted)?),
+            pruner,
         };
-        plan_device(&self.archive, data, &request, plan);
-        Ok(())
+        rows.plan(&self.archive, scan, plan)
+    }
+
+    /// Where the values of a column come from in a device.
+    fn origin(&self, member: &Member, index: usize) -> Result<Origin> {
+        let Some((column, category)) = index.checked_sub(1).and_then(|i| self.columns.get(i)) else {
+            return Ok(Origin::Time);
+        };
+        if *category == Category::Tag {
+            let before = self.columns.iter().take(index - 1).filter(|(_, c)| *c == Category::Tag).count();
+            return Ok(Origin::Constant(member.tags.get(before).cloned().flatten()));
+        }
+        let data = &member.data;
+        // Fields are matched case-insensitively: the original stores names in lower case.
+        let found = data.columns.iter().enumerate().find(|(_, c)| c.name.eq_ignore_ascii_case(&column.name));
+        let Some((i, source)) = found else { return Ok(Origin::Constant(None)) };
+        if source.data_type.physical() != column.data_type.physical() {
+            let (a, b) = (column.data_type.name(), source.data_type.name());
+            let message =
+                format!("column '{}' is declared as {a} and stored as {b}", column.name.escape_debug());
+            return Err(Error::corrupt(message).class("bad_schema").piece(format!("'{}'", data.path)));
+        }
+        Ok(Origin::Column(i, column.data_type))
     }
 }
 

@@ -15,6 +15,7 @@ use url::Url;
 
 use super::CloudStorage;
 use super::failure::{Failures, without_credentials};
+use super::lease::LEASE;
 use crate::error::{Error, Result};
 
 type Options = BTreeMap<String, String>;
@@ -75,8 +76,13 @@ pub(super) fn connect(url: &str, options: &Options) -> Result<(CloudStorage, Str
         _ => return Err(Error::unsupported(format!("'{shown}' is not a known object store"))),
     };
     let store = built.map_err(|error| failures.of_setup(&error))?;
-    let storage =
-        CloudStorage { store, failures: Arc::new(failures), lists: scheme != ObjectStoreScheme::Http };
+    let storage = CloudStorage {
+        store,
+        failures: Arc::new(failures),
+        lists: scheme != ObjectStoreScheme::Http,
+        leases: Arc::default(),
+        lease: LEASE,
+    };
     Ok((storage, path.to_string()))
 }
 

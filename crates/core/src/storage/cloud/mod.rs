@@ -6,6 +6,7 @@
 
 mod connect;
 mod failure;
+mod lease;
 mod runtime;
 mod staged;
 #[cfg(test)]
@@ -14,15 +15,17 @@ mod tests;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use failure::Failures;
+use lease::Leases;
 use object_store::path::Path;
 use object_store::{Error as StoreError, ObjectMeta, ObjectStore, ObjectStoreExt};
 use runtime::wait;
 use tokio::task::JoinSet;
 
-use super::{Entry, EntryKind, IoHints, Location, Staged, Storage, check_range};
+use super::{Entry, EntryKind, IoHints, Location, Lock, Staged, Storage, check_range};
 use crate::error::{Error, Result};
 
 /// Concurrent requests of one call.
@@ -35,6 +38,9 @@ pub struct CloudStorage {
     failures: Arc<Failures>,
     /// Web servers often cannot list; a path that cannot be listed is not a folder.
     lists: bool,
+    leases: Arc<Leases>,
+    /// How long a lock lasts that is not renewed.
+    lease: Duration,
 }
 
 impl std::fmt::Debug for CloudStorage {
@@ -263,6 +269,10 @@ impl Storage for CloudStorage {
             }
         })?;
         deleted.map_err(|error| self.failures.of("remove", path, &error))
+    }
+
+    fn lock(&self, path: &str, wait: Duration) -> Result<Lock> {
+        lease::take(self, path, wait)
     }
 
     fn hints(&self) -> IoHints {

@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use std::sync::mpsc::sync_channel;
 
 use tokio::runtime::{Builder, Runtime};
+use tokio::task::JoinHandle;
 
 use crate::error::{Error, Result};
 
@@ -18,6 +19,11 @@ fn runtime() -> Result<&'static Runtime> {
         Builder::new_multi_thread().worker_threads(THREADS).thread_name("tesselle-cloud").enable_all().build()
     });
     started.as_ref().map_err(|error| Error::io("cannot start threads", error.kind().into()))
+}
+
+/// Runs `work` on the runtime, next to everything else.
+pub(super) fn spawn(work: impl Future<Output = ()> + Send + 'static) -> Result<JoinHandle<()>> {
+    Ok(runtime()?.spawn(work))
 }
 
 /// Runs `work` on the runtime and waits for its result on a channel. Unlike `block_on`, this is allowed on the threads

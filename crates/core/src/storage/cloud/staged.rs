@@ -5,8 +5,9 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::sync::Arc;
 
 use object_store::path::Path;
-use object_store::{Error as StoreError, ObjectStoreExt, WriteMultipart};
+use object_store::{Error as StoreError, ObjectStore, ObjectStoreExt, PutMode, PutOptions, WriteMultipart};
 
+use super::lease::Lease;
 use super::runtime::wait;
 use super::{CloudStorage, Staged};
 use crate::error::{Error, Result};
@@ -71,36 +72,89 @@ impl Staged for StagedObject {
     fn commit(mut self: Box<Self>) -> Result<()> {
         self.spool.rewind().map_err(|error| self.spooled(error))?;
         let (store, key, len, path) = (Arc::clone(&self.storage.store), self.key, self.len, self.path);
-        let mut spool = self.spool;
+        let lease = self.storage.leases.on(&path);
+        let spool = self.spool;
         let done = wait(async move {
             if len < MULTIPART_FROM {
-                let mut bytes = Vec::new();
-                spool.read_to_end(&mut bytes).map_err(Failed::Spool)?;
-                return store.put(&key, bytes.into()).await.map(drop).map_err(Failed::Store);
-            }
-            let part = PART.max(len.div_ceil(MOST_PARTS)) as usize;
-            let upload = store.put_multipart(&key).await.map_err(Failed::Store)?;
-            let mut upload = WriteMultipart::new_with_chunk_size(upload, part);
-            match upload_parts(&mut spool, &mut upload, part).await {
-                // An error while finishing aborts the upload by itself.
-                Ok(()) => upload.finish().await.map(drop).map_err(Failed::Store),
-                Err(error) => {
-                    // The first error is reported; remains of an aborted upload expire at the store.
-                    let _ = upload.abort().await;
-                    Err(error)
-                }
+                put(&*store, &key, spool, lease.as_deref()).await
+            } else {
+                put_in_parts(&*store, &key, spool, len, lease.as_deref()).await
             }
         })?;
         done.map_err(|failed| match failed {
             Failed::Store(error) => self.storage.failures.of("write", &path, &error),
             Failed::Spool(error) => Error::io("cannot read a temporary file", error),
+            Failed::Changed => {
+                let name = self.storage.failures.name(&path);
+                let message =
+                    format!("'{name}' was changed by another process meanwhile; nothing was written");
+                Error::io(message, std::io::ErrorKind::WouldBlock.into()).hint("try again")
+            }
         })
     }
+}
+
+/// Uploads an object at once; under a lock only if nobody else has changed it.
+async fn put(
+    store: &dyn ObjectStore,
+    key: &Path,
+    mut spool: File,
+    lease: Option<&Lease>,
+) -> std::result::Result<(), Failed> {
+    let mut bytes = Vec::new();
+    spool.read_to_end(&mut bytes).map_err(Failed::Spool)?;
+    let mode = lease.map_or(PutMode::Overwrite, Lease::condition);
+    let options = PutOptions { mode, ..PutOptions::default() };
+    match (store.put_opts(key, bytes.into(), options).await, lease) {
+        (Ok(result), Some(lease)) => {
+            lease.wrote(result);
+            Ok(())
+        }
+        (Ok(_), None) => Ok(()),
+        (Err(StoreError::Precondition { .. } | StoreError::AlreadyExists { .. }), Some(_)) => {
+            Err(Failed::Changed)
+        }
+        (Err(error), _) => Err(Failed::Store(error)),
+    }
+}
+
+/// Uploads an object in parts. Stores have no conditions for these: the lock is looked at just before the last step.
+async fn put_in_parts(
+    store: &dyn ObjectStore,
+    key: &Path,
+    mut spool: File,
+    len: u64,
+    lease: Option<&Lease>,
+) -> std::result::Result<(), Failed> {
+    let part = PART.max(len.div_ceil(MOST_PARTS)) as usize;
+    let upload = store.put_multipart(key).await.map_err(Failed::Store)?;
+    let mut upload = WriteMultipart::new_with_chunk_size(upload, part);
+    let ready = match (upload_parts(&mut spool, &mut upload, part).await, lease) {
+        (Ok(()), Some(lease)) => match lease.is_held().await {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(Failed::Changed),
+            Err(error) => Err(Failed::Store(error)),
+        },
+        (uploaded, _) => uploaded,
+    };
+    if let Err(error) = ready {
+        // The first error is reported; remains of an aborted upload expire at the store.
+        let _ = upload.abort().await;
+        return Err(error);
+    }
+    // An error while finishing aborts the upload by itself.
+    let result = upload.finish().await.map_err(Failed::Store)?;
+    if let Some(lease) = lease {
+        lease.wrote(result);
+    }
+    Ok(())
 }
 
 enum Failed {
     Store(StoreError),
     Spool(std::io::Error),
+    /// Somebody else has changed the object while it was locked.
+    Changed,
 }
 
 async fn upload_parts(

@@ -169,3 +169,80 @@ fn errors_name_bucket_and_key() {
     assert_eq!(error.kind(), ErrorKind::Io);
     assert!(error.to_string().contains("s3://bucket/some/key"), "{error}");
 }
+
+/// Two storages of one store, as two processes have them, whose locks end after `lease`.
+fn processes(lease: Duration) -> [CloudStorage; 2] {
+    let (storage, _) = connect::connect("memory:///", &BTreeMap::new()).unwrap();
+    [(); 2].map(|()| CloudStorage { leases: Arc::default(), lease, ..storage.clone() })
+}
+
+fn at(storage: &CloudStorage, path: &str) -> Location {
+    Location::new(Arc::new(storage.clone()), path)
+}
+
+#[test]
+fn a_lock_excludes_other_processes_and_leaves_no_object() {
+    let [one, two] = processes(lease::LEASE);
+    let lock = one.lock("folder/a", Duration::ZERO).unwrap();
+    let error = two.lock("folder/a", Duration::ZERO).unwrap_err();
+    assert!(error.to_string().contains(&format!("process {}", std::process::id())), "{error}");
+    drop(two.lock("folder/b", Duration::ZERO).unwrap());
+    drop(lock);
+    drop(two.lock("folder/a", Duration::ZERO).unwrap());
+    assert_eq!(one.list("folder").unwrap(), []);
+}
+
+#[test]
+fn a_lock_that_is_held_for_long_is_renewed() {
+    // Long enough for a busy machine to renew it in time.
+    let lease = Duration::from_secs(3);
+    let [one, two] = processes(lease);
+    let _lock = one.lock("a", Duration::ZERO).unwrap();
+    assert!(two.lock("a", lease * 2).is_err());
+}
+
+#[test]
+fn a_lock_of_a_killed_process_is_taken_over_and_its_holder_changes_nothing() {
+    let [killed, next] = processes(Duration::from_millis(80));
+    for path in ["new", "old", "large"] {
+        if path != "new" {
+            put(&at(&killed, path), b"0");
+        }
+        // As if the process had been stopped: nobody renews the lock.
+        put(&at(&killed, &format!(".{path}.lock")), b"process 1");
+        let taken = next.lock(path, Duration::from_mins(1)).unwrap();
+        put(&at(&next, path), b"1");
+        // The same process, which slept through its lease and does not know that the lock is gone.
+        let late = CloudStorage { leases: Arc::clone(&next.leases), ..killed.clone() };
+        let thief = CloudStorage { leases: Arc::default(), ..killed.clone() };
+        put(&at(&thief, &format!(".{path}.lock")), b"process 2");
+        put(&at(&thief, path), b"2");
+        let bytes = vec![7; if path == "large" { 17 << 20 } else { 10 }];
+        let mut staged = at(&late, path).create(true).unwrap();
+        staged.write(&bytes).unwrap();
+        let error = staged.commit().unwrap_err();
+        assert!(error.to_string().contains("changed by another process"), "{error}");
+        assert_eq!(at(&killed, path).read_all(1 << 20).unwrap(), &b"2"[..]);
+        // Nor does the end of a lock that was lost release the one of its successor.
+        drop(taken);
+        assert_eq!(at(&killed, &format!(".{path}.lock")).read_all(100).unwrap(), &b"process 2"[..]);
+    }
+}
+
+#[test]
+fn processes_that_count_under_the_lock_lose_nothing() {
+    let (storage, _) = connect::connect("memory:///", &BTreeMap::new()).unwrap();
+    put(&at(&storage, "n"), b"0");
+    let add = || {
+        let process = CloudStorage { leases: Arc::default(), ..storage.clone() };
+        let n = at(&process, "n");
+        for _ in 0..10 {
+            let _lock = n.lock(Duration::from_mins(5)).unwrap();
+            let next =
+                String::from_utf8(n.read_all(10).unwrap().to_vec()).unwrap().parse::<u32>().unwrap() + 1;
+            put(&n, next.to_string().as_bytes());
+        }
+    };
+    std::thread::scope(|scope| (0..6).for_each(|_| drop(scope.spawn(add))));
+    assert_eq!(at(&storage, "n").read_all(10).unwrap(), &b"60"[..]);
+}

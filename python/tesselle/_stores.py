@@ -1,0 +1,166 @@
+"""Storages other than local files: file objects, file systems of fsspec, stores of obstore.
+
+The native module reads through four methods: ``is_folder`` (``None`` where nothing is), ``size``, ``read`` of several
+ranges, and ``list`` of a folder as names, whether they are folders, and sizes.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+Ranges: TypeAlias = Sequence[tuple[int, int]]
+Listing: TypeAlias = list[tuple[str, bool, int]]
+
+
+class Adapter(Protocol):
+    """What the native module reads through."""
+
+    def is_folder(self, path: str) -> bool | None: ...
+    def size(self, path: str) -> int: ...
+    def read(self, path: str, ranges: Ranges) -> Sequence[Any]: ...
+    def list(self, path: str) -> Listing: ...
+
+
+class Place(NamedTuple):
+    """Something to open that is not a local file."""
+
+    store: Adapter
+    path: str
+
+
+def place(uri: Any, store: Any) -> Place | None:
+    """Returns where ``uri`` is; ``None`` for the name of a local file."""
+    if store is not None:
+        return Place(_adapter(store), _text(uri))
+    if hasattr(uri, "seek") and hasattr(uri, "read"):
+        file = _File(uri)
+        return Place(file, file.name)
+    # Files of fsspec that are not open yet, and its paths, say where they are.
+    if not hasattr(uri, "__fspath__") and hasattr(uri, "fs") and hasattr(uri, "path"):
+        if getattr(uri, "compression", None) is not None:
+            raise TypeError("a compressed file cannot be read at any position; decompress it first")
+        return Place(_adapter(uri.fs), str(uri.path))
+    return None
+
+
+def _text(uri: Any) -> str:
+    if not isinstance(uri, str) and not hasattr(uri, "__fspath__"):
+        raise TypeError(f"a path in a store is a string, not {type(uri).__name__}")
+    return str(uri)
+
+
+def _adapter(store: Any) -> Adapter:
+    if hasattr(store, "get_ranges") and hasattr(store, "list_with_delimiter"):
+        return _Obstore(store)
+    if hasattr(store, "cat_ranges") and hasattr(store, "info"):
+        return _Fsspec(store)
+    raise TypeError(f"a store is one of obstore or a file system of fsspec, not {type(store).__name__}")
+
+
+class _File:
+    """One seekable binary file."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        # Seeking and reading are two calls: others must not come in between.
+        self._lock = threading.Lock()
+        self.name = str(getattr(file, "name", None) or getattr(file, "path", None) or "file object")
+
+    def is_folder(self, path: str) -> bool | None:
+        return False if path == self.name else None
+
+    def size(self, path: str) -> int:
+        if path != self.name:
+            raise FileNotFoundError(path)
+        with self._lock:
+            end = self._file.seek(0, 2)
+            return int(self._file.tell() if end is None else end)
+
+    def read(self, path: str, ranges: Ranges) -> Sequence[Any]:
+        if path != self.name:
+            raise FileNotFoundError(path)
+        with self._lock:
+            return [self._range(start, stop) for start, stop in ranges]
+
+    def _range(self, start: int, stop: int) -> Any:
+        self._file.seek(start)
+        part = self._file.read(stop - start)
+        if len(part) in (0, stop - start):
+            return part
+        # Pipes and sockets give what they have.
+        parts = [part]
+        left = stop - start - len(part)
+        while left and (part := self._file.read(left)):
+            parts.append(part)
+            left -= len(part)
+        return b"".join(parts)
+
+    def list(self, path: str) -> Listing:
+        raise NotADirectoryError(path)
+
+
+class _Fsspec:
+    """A file system of fsspec."""
+
+    def __init__(self, filesystem: Any) -> None:
+        self._filesystem = filesystem
+
+    def is_folder(self, path: str) -> bool | None:
+        try:
+            return bool(self._filesystem.info(path)["type"] == "directory")
+        except FileNotFoundError:
+            return None
+
+    def size(self, path: str) -> int:
+        return int(self._filesystem.info(path)["size"])
+
+    def read(self, path: str, ranges: Ranges) -> Sequence[Any]:
+        starts, stops = [start for start, _ in ranges], [stop for _, stop in ranges]
+        found: Sequence[Any] = self._filesystem.cat_ranges([path] * len(ranges), starts, stops, on_error="raise")
+        return found
+
+    def list(self, path: str) -> Listing:
+        entries = self._filesystem.ls(path, detail=True)
+        named = [(entry["name"].rstrip("/").rpartition("/")[2], entry) for entry in entries]
+        # Some object stores list the folder itself.
+        own = path.strip("/")
+        return [
+            (name, entry["type"] == "directory", int(entry["size"] or 0))
+            for name, entry in named
+            if entry["name"].strip("/") != own
+        ]
+
+
+class _Obstore:
+    """A store of obstore. It has no folders: one exists where a name starts with it."""
+
+    def __init__(self, store: Any) -> None:
+        self._store = store
+
+    def is_folder(self, path: str) -> bool | None:
+        path = path.strip("/")
+        if path:
+            try:
+                self._store.head(path)
+                return False
+            except FileNotFoundError:
+                pass
+        found = self._store.list_with_delimiter(path or None)
+        return True if found["common_prefixes"] or found["objects"] else None
+
+    def size(self, path: str) -> int:
+        return int(self._store.head(path.strip("/"))["size"])
+
+    def read(self, path: str, ranges: Ranges) -> Sequence[Any]:
+        wanted = [(start, stop) for start, stop in ranges if start < stop]
+        starts, stops = [start for start, _ in wanted], [stop for _, stop in wanted]
+        found = iter(self._store.get_ranges(path.strip("/"), starts=starts, ends=stops) if wanted else [])
+        return [next(found) if start < stop else b"" for start, stop in ranges]
+
+    def list(self, path: str) -> Listing:
+        found = self._store.list_with_delimiter(path.strip("/") or None)
+        folders = [(str(name).rstrip("/").rpartition("/")[2], True, 0) for name in found["common_prefixes"]]
+        files = [(entry["path"].rpartition("/")[2], False, int(entry["size"])) for entry in found["objects"]]
+        return folders + files

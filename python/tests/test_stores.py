@@ -1,0 +1,127 @@
+"""Stores of obstore, file systems and files of fsspec."""
+
+from __future__ import annotations
+
+import pathlib
+import pickle
+from typing import Any
+
+import numpy
+import pytest
+import tesselle as ts
+from conftest import plain
+
+fsspec = pytest.importorskip("fsspec")
+obstore = pytest.importorskip("obstore")
+stores = pytest.importorskip("obstore.store")
+
+
+@pytest.fixture(params=["obstore memory", "obstore local", "fsspec memory", "fsspec local"])
+def store(request: pytest.FixtureRequest, tmp_path: pathlib.Path, field, pages) -> Any:  # type: ignore[no-untyped-def]
+    """A store with a file, a file of rows, and an array that is a folder, below ``data``."""
+    root = tmp_path / "root"
+    (root / "data").mkdir(parents=True)
+    (root / "data" / "field.tet").write_bytes(pathlib.Path(field[0]).read_bytes())
+    (root / "data" / "pages.tatami").write_bytes(pathlib.Path(pages[0]).read_bytes())
+    ts.write(field[1], root / "data" / "wind.tiledb", format="tiledb", table="wind")
+    if request.param == "obstore local":
+        return stores.LocalStore(root)
+    if request.param == "fsspec local":
+        return fsspec.filesystem("dir", path=str(root), fs=fsspec.filesystem("file"))
+    files = {str(p.relative_to(root)): p.read_bytes() for p in root.rglob("*") if p.is_file()}
+    if request.param == "obstore memory":
+        memory = stores.MemoryStore()
+        for name, content in files.items():
+            memory.put(name, content)
+        return memory
+    memory = fsspec.filesystem("memory")
+    memory.rm("/data", recursive=True) if memory.exists("/data") else None
+    for name, content in files.items():
+        memory.pipe(f"/{name}", content)
+    return memory
+
+
+def test_files_of_a_store(store, field, pages) -> None:  # type: ignore[no-untyped-def]
+    container = ts.open("data/field.tet", store=store)
+    assert container.format == "tet" and container.uri == "data/field.tet"
+    array = container.table().array()
+    assert numpy.array_equal(array[...], field[1]) and numpy.array_equal(array[1:4, ::3, 2], field[1][1:4, ::3, 2])
+    assert array.sum() == pytest.approx(field[1].sum(dtype="f8"))
+    assert container.layout() and container.info()["format"] == "tet"
+    scan = ts.scan("data/pages.tatami", ["id", "name"], "id >= 4000", store=store)
+    assert scan.count() == 1000 and plain(scan.to_arrow()).equals(plain(pages[1].slice(4000).select(["id", "name"])))
+    assert ts.scan("data/pages.tatami", store=store, batch_rows=100).to_polars().height == 5000
+    assert ts.dataset("data/pages.tatami", store=store).count_rows() == 5000
+    assert ts.polars.scan("data/pages.tatami", store=store).collect().height == 5000
+
+
+def test_folders_of_a_store(store, field) -> None:  # type: ignore[no-untyped-def]
+    for name in ("data/wind.tiledb", "data/wind.tiledb/"):
+        container = ts.open(name, store=store)
+        assert container.format == "tiledb"
+        assert numpy.array_equal(container.table().array()[...], field[1])
+
+
+def test_names_of_tables_and_missing_files(store, field) -> None:  # type: ignore[no-untyped-def]
+    name = next(iter(ts.open("data/field.tet", store=store)))
+    assert ts.open(f"data/field.tet#{name}", store=store).table().num_rows == field[1].size
+    with pytest.raises(KeyError):
+        ts.open("data/field.tet#other", store=store).table()
+    with pytest.raises(ts.NotFound, match="nowhere.tet"):
+        ts.open("nowhere.tet", store=store)
+
+
+def test_what_a_store_holds_stays_in_its_process(store) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(ts.InvalidCall, match="this process only"):
+        pickle.dumps(ts.scan("data/pages.tatami", store=store))
+
+
+def test_threads_share_a_store(store, field) -> None:  # type: ignore[no-untyped-def]
+    import concurrent.futures
+
+    array = ts.open("data/field.tet", store=store).table().array()
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        for at, found in enumerate(pool.map(lambda at: array[at % 6], range(24))):
+            assert numpy.array_equal(found, field[1][at % 6])
+
+
+def test_files_of_fsspec_and_obstore(field) -> None:  # type: ignore[no-untyped-def]
+    content = pathlib.Path(field[0]).read_bytes()
+    memory = fsspec.filesystem("memory")
+    memory.pipe("/alone.tet", content)
+    with memory.open("/alone.tet", "rb") as file:
+        assert numpy.array_equal(ts.open(file).table()[...], field[1])
+        assert ts.scan(file).count() == field[1].size
+    assert numpy.array_equal(ts.open(fsspec.open("memory://alone.tet")).table()[...], field[1])
+    with pytest.raises(TypeError, match="compressed"):
+        ts.open(fsspec.open("memory://alone.tet", compression="gzip"))
+    held = stores.MemoryStore()
+    held.put("alone.tet", content)
+    assert numpy.array_equal(ts.open(obstore.open_reader(held, "alone.tet")).table()[...], field[1])
+
+
+def test_paths_that_are_not_local(field) -> None:  # type: ignore[no-untyped-def]
+    paths = pytest.importorskip("upath")
+    fsspec.filesystem("memory").pipe("/alone.tet", pathlib.Path(field[0]).read_bytes())
+    assert numpy.array_equal(ts.open(paths.UPath("memory://alone.tet")).table()[...], field[1])
+    assert numpy.array_equal(ts.open(paths.UPath(field[0])).table()[...], field[1])
+
+
+def test_what_is_no_store_is_refused(field) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(TypeError, match="a store is one of obstore"):
+        ts.open(field[0], store={})
+    with pytest.raises(TypeError, match="a path in a store"):
+        ts.open(3, store=stores.MemoryStore())
+
+
+def test_a_store_that_fails(field) -> None:  # type: ignore[no-untyped-def]
+    from fsspec.implementations.memory import MemoryFileSystem
+
+    class Failing(MemoryFileSystem):  # type: ignore[misc, unused-ignore]
+        def cat_ranges(self, *_: Any, **__: Any) -> Any:
+            raise PermissionError("no key for this bucket\nand much more")
+
+    fsspec.filesystem("memory").pipe("/alone.tet", pathlib.Path(field[0]).read_bytes())
+    with pytest.raises(ts.StorageError, match="no key for this bucket") as failed:
+        ts.open("/alone.tet", store=Failing())
+    assert "much more" not in str(failed.value)
