@@ -77,7 +77,7 @@ fn one_of(schema: &Schema, column: &str, ranges: &[&NamedRange]) -> Result<Predi
         let parts = ends.map(|(op, end)| Ok(Predicate::compare(column, op, scalar(end, column, data_type)?)));
         Ok(Predicate::And(parts.collect::<Result<_>>()?))
     };
-    Ok(Predicate::Or(ranges.iter().map(inside).collect::<Result<_>>()?).bind(schema)?)
+    Predicate::Or(ranges.iter().map(inside).collect::<Result<_>>()?).bind(schema)
 }
 
 /// The positions of a column whose labels lie in one of these ranges.
