@@ -3,6 +3,7 @@
 
 mod support;
 
+use std::fmt::Write as _;
 use std::path::Path;
 
 use support::{fine, json_of, path, tess, text};
@@ -18,7 +19,7 @@ fn weather(folder: &Path) -> String {
     let mut cells = "y,x,t\n".to_owned();
     for y in 0..4 {
         for x in 0..3 {
-            cells.push_str(&format!("{y},{x},{}\n", y * 10 + x));
+            writeln!(cells, "{y},{x},{}", y * 10 + x).unwrap();
         }
     }
     let cells = put(folder, "cells.csv", &cells);

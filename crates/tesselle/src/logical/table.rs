@@ -47,6 +47,7 @@ impl LogicalTable {
         for (_, column) in stats.columns.iter_mut().filter(|(name, _)| self.is_stored(name)) {
             column.min = Known::Absent;
             column.max = Known::Absent;
+            column.sum = Known::Absent;
         }
         stats
     }
