@@ -15,7 +15,7 @@ static SEARCHER: LazyLock<Searcher> =
 
 fuzz_target!(|text: &str| {
     for syntax in [Syntax::Plain, Syntax::Boolean] {
-        let request = SearchOptions { syntax, highlight: Some(20), ..SearchOptions::default() };
+        let request = SearchOptions::default().with_syntax(syntax).with_highlight(20);
         match Query::parse(text, syntax) {
             Ok(query) => {
                 let hits = SEARCHER.search(&query, &request, &DRIVER).expect("the segment is whole");

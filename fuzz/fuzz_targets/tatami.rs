@@ -9,7 +9,7 @@ use tesselle_fuzz::{DRIVER, file, options, seal};
 fuzz_target!(|bytes: &[u8]| {
     let format = &tesselle::tatami::Tatami;
     let _ = exercise(format, bytes, &DRIVER);
-    let request = SearchOptions { syntax: Syntax::Boolean, highlight: Some(40), ..SearchOptions::default() };
+    let request = SearchOptions::default().with_syntax(Syntax::Boolean).with_highlight(40);
     let _ = search(&file(format, bytes), "the OR (river AND NOT \"a b\")", &request, &options(), &DRIVER);
 });
 

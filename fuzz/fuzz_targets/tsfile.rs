@@ -7,5 +7,5 @@ use tesselle_fuzz::DRIVER;
 
 fuzz_target!(|bytes: &[u8]| {
     let _ = exercise(&tesselle::tsfile::TsFile, bytes, &DRIVER);
-    let _ = tesselle::tsfile::meta::mods2::parse_all(bytes);
+    let _ = tesselle::tsfile::testing::parse_all(bytes);
 });

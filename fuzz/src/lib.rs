@@ -12,12 +12,12 @@ pub use bundle::Bundle;
 
 /// One thread and a small memory: a small input must not take much of either.
 pub static DRIVER: LazyLock<Driver> =
-    LazyLock::new(|| Driver::new(&DriverOptions { threads: Some(1), memory: Some(256 << 20) }).unwrap());
+    LazyLock::new(|| Driver::new(&DriverOptions::default().with_threads(1).with_memory(256 << 20)).unwrap());
 
 /// Small limits: what a false length could still make a reader take would slow every run down.
 pub fn options() -> OpenOptions {
     let limits = Limits { metadata_bytes: 1 << 20, piece_bytes: 1 << 24, ..Limits::default() };
-    OpenOptions { limits, text_as_binary: true, ..OpenOptions::default() }
+    OpenOptions::default().with_limits(limits).with_text_as_binary(true)
 }
 
 /// Lets panics of these crates pass: the code that calls them catches them. One that is not caught ends the run.

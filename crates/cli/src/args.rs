@@ -61,19 +61,18 @@ pub(crate) struct ReadArgs {
 impl ReadArgs {
     /// The options that `open` takes.
     pub(crate) fn options(&self) -> Result<OpenOptions> {
-        Ok(OpenOptions {
-            between: self.between.or_else(|| self.at.map(|end| (0, end))),
-            key: self.key()?,
-            raw: self.raw,
-            text_as_binary: self.text_as_binary,
-            full_domain: self.full_domain,
-            text: TextOptions {
-                delimiter: self.delimiter,
-                no_header: self.no_header,
-                null: self.null.clone(),
-            },
-            ..OpenOptions::default()
-        })
+        Ok(OpenOptions::default()
+            .with_between(self.between.or_else(|| self.at.map(|end| (0, end))))
+            .with_key(self.key()?)
+            .with_raw(self.raw)
+            .with_text_as_binary(self.text_as_binary)
+            .with_full_domain(self.full_domain)
+            .with_text(
+                TextOptions::default()
+                    .with_delimiter(self.delimiter)
+                    .with_no_header(self.no_header)
+                    .with_null(self.null.clone()),
+            ))
     }
 
     /// Opens `uri`; `table` takes precedence over its fragment.
@@ -135,12 +134,10 @@ impl RowArgs {
 
     /// Columns, condition and limit.
     pub(crate) fn scan(&self) -> Scan {
-        Scan {
-            columns: self.columns.clone(),
-            predicate: self.condition.clone(),
-            limit: self.limit,
-            ..Scan::default()
-        }
+        Scan::default()
+            .with_columns(self.columns.clone())
+            .with_predicate(self.condition.clone())
+            .with_limit(self.limit)
     }
 
     /// The types of columns to cast.
@@ -171,7 +168,7 @@ impl ResourceArgs {
 
     /// A driver with these resources, which a signal cancels.
     pub(crate) fn driver(&self) -> Result<Driver> {
-        let options = DriverOptions { threads: self.threads, memory: self.memory_limit };
+        let options = DriverOptions::default().with_threads(self.threads).with_memory(self.memory_limit);
         Ok(Driver::new(&options)?.under(crate::signals::token()))
     }
 }

@@ -36,7 +36,7 @@ fn array(dtype: DType, whole: bool) -> TiledArray {
 }
 
 fn run(bencher: Bencher, array: &TiledArray, op: ReduceOp, axes: &[usize], threads: Option<usize>) {
-    let driver = Driver::new(&DriverOptions { threads, memory: None }).expect("threads");
+    let driver = Driver::new(&DriverOptions::default().with_threads(threads)).expect("threads");
     let region = Region::whole(array.shape());
     bencher
         .counter(BytesCount::new(SIDE * SIDE * array.dtype().size() as u64))

@@ -10,8 +10,8 @@ use arrow_schema::{DataType, Schema, SchemaRef, SortOptions};
 use crate::array::ArrayView;
 use crate::error::{Error, Result};
 use crate::fit::plain_type;
-use crate::format::{OpenOptions, Settings};
 use crate::hint::Action;
+use crate::options::{OpenOptions, Settings};
 use crate::storage::Location;
 use crate::types::type_name;
 

@@ -1,18 +1,17 @@
 //! A format: how it is recognized, opened, created and repaired.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use arrow_schema::{DataType, SchemaRef};
+use arrow_schema::SchemaRef;
 use bytes::Bytes;
 
 use crate::append::AppendRequest;
 use crate::array::ArrayView;
 use crate::container::Container;
-use crate::driver::{CancelToken, Driver};
+use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::hint::Action;
-use crate::limits::Limits;
+use crate::options::{OpenOptions, Settings, WriteOptions};
 use crate::request::{ArrayRequest, Capabilities, Created, WriteRequest, WriteTarget, Written};
 use crate::sink::{Sink, Summary};
 use crate::storage::{Entry, Location};
@@ -228,215 +227,6 @@ impl Probe {
     }
 }
 
-/// How to open a container.
-#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own, and all are off by default")]
-#[derive(Debug, Clone, Default)]
-pub struct OpenOptions {
-    /// Time travel: only data written in `[start, end]`, milliseconds since the epoch, both included.
-    pub between: Option<(u64, u64)>,
-    /// The key of an encrypted container.
-    pub key: Option<Secret>,
-    /// Stored integers instead of their meaning: enumeration codes, Int64 for every time.
-    pub raw: bool,
-    /// String columns as Binary.
-    pub text_as_binary: bool,
-    /// The whole domain of a dense array, including unwritten cells.
-    pub full_domain: bool,
-    /// The types of columns, for formats that do not state them.
-    pub types: Vec<(String, DataType)>,
-    /// How text records are read.
-    pub text: TextOptions,
-    /// Also rows that are marked as deleted but still stored, where the format has such.
-    pub deleted: bool,
-    /// The value that a repair puts where elements are lost; formats that cannot keep gaps refuse it.
-    pub fill: Option<String>,
-    /// Bounds that apply regardless of what a file states.
-    pub limits: Limits,
-    /// Ends an opening that takes long: where the types of columns are inferred, all values are read.
-    pub cancel: CancelToken,
-}
-
-/// How files of delimited text are read, which do not state it themselves.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct TextOptions {
-    /// The byte between two fields; `None` finds it in the first line.
-    pub delimiter: Option<u8>,
-    /// Whether there is no line with the names of the columns: they are `column_1`, `column_2` and so on.
-    pub no_header: bool,
-    /// A field that stands for null, as an empty one does.
-    pub null: Option<String>,
-}
-
-impl TextOptions {
-    /// The delimiter that a caller spells: one ASCII character, or a name such as `tab`.
-    pub fn delimiter(text: &str) -> Result<u8> {
-        match text {
-            "tab" | "\\t" => Ok(b'\t'),
-            "comma" => Ok(b','),
-            "semicolon" => Ok(b';'),
-            "pipe" => Ok(b'|'),
-            "space" => Ok(b' '),
-            _ => match text.as_bytes() {
-                [byte] if byte.is_ascii() && !matches!(byte, b'"' | b'\n' | b'\r') => Ok(*byte),
-                _ => Err(Error::invalid(format!("'{text}' cannot separate fields"))
-                    .hint("write one ASCII character, or tab, comma, semicolon, pipe or space")),
-            },
-        }
-    }
-}
-
-/// A key that no `Debug` output shows.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(Vec<u8>);
-
-impl Secret {
-    /// Wraps the bytes of a key.
-    pub fn new(bytes: impl Into<Vec<u8>>) -> Self {
-        Self(bytes.into())
-    }
-
-    /// Parses a key: `hex:` and digits, or the raw bytes.
-    pub fn parse(text: &[u8]) -> Result<Self> {
-        let Some(digits) = text.strip_prefix(b"hex:") else { return Ok(Self::new(text)) };
-        let digits = digits.trim_ascii();
-        let bytes = digits.chunks(2).map(|pair| {
-            std::str::from_utf8(pair)
-                .ok()
-                .filter(|p| p.len() == 2)
-                .and_then(|p| u8::from_str_radix(p, 16).ok())
-        });
-        bytes
-            .collect::<Option<Vec<u8>>>()
-            .map(Self)
-            .ok_or_else(|| Error::invalid("the key after 'hex:' is not pairs of hexadecimal digits"))
-    }
-
-    /// The bytes.
-    pub fn expose(&self) -> &[u8] {
-        &self.0
-    }
-}
-
-impl std::fmt::Debug for Secret {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Secret(…)")
-    }
-}
-
-/// How to create a container. `settings` are format-specific `name=value` pairs; each format converts them into its
-/// typed options and rejects unknown names.
-#[derive(Debug, Clone, Default)]
-pub struct WriteOptions {
-    /// Whether an existing target may be replaced.
-    pub overwrite: bool,
-    /// The name of the table to create, if the format has named tables.
-    pub table: Option<String>,
-    /// The format-specific settings, by name.
-    pub settings: Settings,
-}
-
-/// Settings by name; the format must accept every one.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Settings(BTreeMap<String, String>);
-
-impl Settings {
-    /// Reads `NAME=VALUE` pairs.
-    pub fn from_pairs<S: AsRef<str>>(pairs: &[S]) -> Result<Self> {
-        let mut settings = Self::default();
-        for pair in pairs {
-            let (name, value) = pair.as_ref().split_once('=').ok_or_else(|| {
-                Error::invalid(format!("setting '{}' has no value", pair.as_ref())).hint("use NAME=VALUE")
-            })?;
-            settings.set(name, value);
-        }
-        Ok(settings)
-    }
-
-    /// Adds or replaces a setting.
-    pub fn set(&mut self, name: impl Into<String>, value: impl Into<String>) {
-        self.0.insert(name.into(), value.into());
-    }
-
-    /// With this setting added or replaced.
-    #[must_use]
-    #[expect(clippy::needless_pass_by_value, reason = "a number reads better than a reference to one")]
-    pub fn with(mut self, name: impl Into<String>, value: impl ToString) -> Self {
-        self.set(name, value.to_string());
-        self
-    }
-
-    /// With this setting added or replaced; its value is a list, separated by commas.
-    #[must_use]
-    pub fn with_list<T: ToString>(
-        self,
-        name: impl Into<String>,
-        values: impl IntoIterator<Item = T>,
-    ) -> Self {
-        let values: Vec<String> = values.into_iter().map(|value| value.to_string()).collect();
-        self.with(name, values.join(","))
-    }
-
-    /// Adds or replaces all settings of `others`.
-    pub fn extend(&mut self, others: Self) {
-        self.0.extend(others.0);
-    }
-
-    /// Sets a default that the caller did not set.
-    pub fn fill(&mut self, name: &str, value: impl Into<String>) {
-        if self.get(name).is_none() {
-            self.set(name, value);
-        }
-    }
-
-    /// Sets all of `others` that the caller left open.
-    pub fn fill_all(&mut self, others: &Self) {
-        for (name, value) in &others.0 {
-            self.fill(name, value.clone());
-        }
-    }
-
-    /// Bounds a writer's buffer by a share of the memory. A default that fits is kept, and so is a value chosen by the
-    /// caller.
-    pub fn fill_share(&mut self, name: &str, share: u64, default: u64, memory: u64) {
-        const LEAST: u64 = 1 << 20;
-        if memory / share < default {
-            self.fill(name, (memory / share).max(LEAST).to_string());
-        }
-    }
-
-    /// The value of a setting. Callers may write underscores for the dots and dashes of its name.
-    pub fn get(&self, name: &str) -> Option<&str> {
-        self.0.get(name).or_else(|| self.0.get(&keyword(name))).map(String::as_str)
-    }
-
-    /// The value of a setting, parsed.
-    pub fn parse<T: std::str::FromStr>(&self, name: &str, what: &str) -> Result<Option<T>> {
-        self.get(name)
-            .map(|text| text.parse().map_err(|_| Error::invalid(format!("{name}={text} is not {what}"))))
-            .transpose()
-    }
-
-    /// The zstd level, if set.
-    pub fn zstd_level(&self) -> Result<Option<i32>> {
-        match self.parse("level", "a zstd level")? {
-            Some(level) if !(-7..=22).contains(&level) => Err(Error::invalid("zstd levels are -7 to 22")),
-            level => Ok(level),
-        }
-    }
-
-    /// Refuses names that are not among `known`.
-    pub fn expect_only(&self, known: &[&str]) -> Result<()> {
-        let is_known = |name: &str| known.iter().any(|known| *known == name || keyword(known) == name);
-        let unknown = self.0.keys().find(|name| !is_known(name));
-        unknown.map_or(Ok(()), |name| Err(Error::unknown_name("setting", name, known.iter().copied())))
-    }
-}
-
-/// The name of a setting as a word that languages take as a keyword.
-fn keyword(name: &str) -> String {
-    name.replace(['.', '-'], "_")
-}
-
 /// The result of [`Format::rewrite`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rewritten {
@@ -506,35 +296,5 @@ impl Repaired {
             "outcome": self.outcome.name(), "kept_bytes": self.kept_bytes, "dropped_bytes": self.dropped_bytes,
             "notes": self.notes,
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn buffers_follow_a_small_memory_and_the_choice_of_the_caller() {
-        let mut settings = Settings::default();
-        settings.fill_share("a", 4, 256 << 20, 64 << 20);
-        assert_eq!(settings.get("a"), Some("16777216"));
-        settings.fill_share("b", 4, 256 << 20, 8 << 30);
-        assert_eq!(settings.get("b"), None);
-        settings.set("c", "5");
-        settings.fill_share("c", 4, 64 << 20, 1 << 20);
-        assert_eq!(settings.get("c"), Some("5"));
-    }
-
-    #[test]
-    fn settings_are_found_by_their_keyword() {
-        let mut settings = Settings::default();
-        settings.set("filters_a_b", "zstd");
-        assert_eq!(settings.get("filters.a-b"), Some("zstd"));
-        settings.fill("filters.a-b", "none");
-        assert_eq!(settings.get("filters.a-b"), Some("zstd"));
-        assert!(settings.expect_only(&["filters.a-b"]).is_ok());
-        assert!(settings.expect_only(&["filters.a"]).is_err());
-        settings.set("filters.a-b", "lz4");
-        assert_eq!(settings.get("filters.a-b"), Some("lz4"), "the name as it is wins");
     }
 }

@@ -21,6 +21,7 @@ mod hint;
 mod label;
 mod layout_map;
 mod limits;
+mod options;
 mod predicate;
 pub mod reduce;
 mod report;
@@ -50,14 +51,12 @@ pub use facts::{
     Attribute, AttributeScope, ColumnRole, Grid, GridAxis, GridKind, GridOrder, Native, TableFacts,
 };
 pub use fit::{Fit, TypeChange};
-pub use format::{
-    Confidence, Folder, FolderKind, Format, OpenOptions, Outcome, Probe, Repaired, Rewritten, Secret,
-    Settings, TextOptions, WriteOptions,
-};
+pub use format::{Confidence, Folder, FolderKind, Format, Outcome, Probe, Repaired, Rewritten};
 pub use hint::{Action, Hint, shown};
 pub use label::Label;
 pub use layout_map::{Extent, FileLayout, LayoutMap, Role};
 pub use limits::Limits;
+pub use options::{OpenOptions, Secret, Settings, TextOptions, WriteOptions};
 pub use predicate::{ColumnBounds, Comparison, Condition, Custom, Leaf, Predicate, Verdict};
 pub use report::{Depth, Finding, Report, Severity};
 pub use request::{ArrayRequest, Capabilities, Created, Fitted, WriteRequest, WriteTarget, Written};

@@ -2,6 +2,7 @@
 
 /// Bounds that apply regardless of what a file states.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Limits {
     /// Largest metadata structure that is loaded into memory.
     pub metadata_bytes: u64,

@@ -27,6 +27,7 @@ impl Depth {
 
 /// The severity of a finding. Only errors make a report fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Severity {
     /// Worth knowing.
     Info,
@@ -49,6 +50,7 @@ impl Severity {
 
 /// One finding of a verification.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Finding {
     /// Its severity.
     pub severity: Severity,

@@ -6,7 +6,7 @@ use crate::array::ArrayView;
 use crate::error::{Error, Result};
 use crate::facts::TableFacts;
 use crate::fit::TypeChange;
-use crate::format::WriteOptions;
+use crate::options::WriteOptions;
 use crate::selection::Region;
 use crate::sink::{Sink, Summary};
 use crate::storage::{Location, Staged};

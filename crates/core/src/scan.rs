@@ -12,6 +12,7 @@ use crate::selection::Selection;
 /// A read request to a table. The default reads everything.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct Scan {
     /// Columns by name, in output order; `None` is all.
     pub columns: Option<Vec<String>>,
@@ -49,6 +50,41 @@ impl Scan {
     #[must_use]
     pub fn select(mut self, selection: Selection) -> Self {
         self.selection = Some(selection);
+        self
+    }
+
+    /// Sets [`Scan::columns`](Self#structfield.columns).
+    #[must_use]
+    pub fn with_columns(mut self, columns: impl Into<Option<Vec<String>>>) -> Self {
+        self.columns = columns.into();
+        self
+    }
+
+    /// Sets [`Scan::predicate`](Self#structfield.predicate).
+    #[must_use]
+    pub fn with_predicate(mut self, predicate: impl Into<Option<Predicate>>) -> Self {
+        self.predicate = predicate.into();
+        self
+    }
+
+    /// Sets [`Scan::selection`](Self#structfield.selection).
+    #[must_use]
+    pub fn with_selection(mut self, selection: impl Into<Option<Selection>>) -> Self {
+        self.selection = selection.into();
+        self
+    }
+
+    /// Sets [`Scan::limit`](Self#structfield.limit).
+    #[must_use]
+    pub fn with_limit(mut self, limit: impl Into<Option<u64>>) -> Self {
+        self.limit = limit.into();
+        self
+    }
+
+    /// Sets [`Scan::batch_rows`](Self#structfield.batch_rows).
+    #[must_use]
+    pub fn with_batch_rows(mut self, batch_rows: impl Into<Option<usize>>) -> Self {
+        self.batch_rows = batch_rows.into();
         self
     }
 

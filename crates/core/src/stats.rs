@@ -87,6 +87,7 @@ pub struct TableStats {
 
 /// The cost of a plan or a run, in pieces and bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct RunStats {
     /// Pieces of the table.
     pub pieces: u64,

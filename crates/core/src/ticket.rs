@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::driver::Part;
 use crate::error::{Error, Result};
-use crate::format::OpenOptions;
+use crate::options::OpenOptions;
 use crate::scan::Scan;
 use crate::types::{type_by_name, type_name};
 

@@ -35,7 +35,7 @@ impl ConvertRequest {
         let opener = opener(opening.format(), self.table.as_deref(), &opening.options()?);
         let mut conversion = tesselle::convert(source, target)
             .opener(opener.types(types(self.types).map_err(fail)?))
-            .scan(Scan { columns: self.columns, predicate, limit: self.limit, ..Scan::default() })
+            .scan(Scan::default().with_columns(self.columns).with_predicate(predicate).with_limit(self.limit))
             .casts(types(self.cast).map_err(fail)?)
             .attributes(attributes(self.metadata)?)
             .options(settings(self.settings))
@@ -142,7 +142,7 @@ pub(crate) fn index(
     overwrite: bool,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<String> {
-    let wanted = IndexOptions { text, stored, id, overwrite, ..IndexOptions::default() };
+    let wanted = IndexOptions::text(text).with_stored(stored).with_id(id).with_overwrite(overwrite);
     let index = tesselle::index(source, target).with(wanted);
     let index = index.opener(opener(opening.format(), None, &opening.options()?));
     let summary = long_with_progress(py, progress, |driver| index.on(driver).run())?;
@@ -163,7 +163,7 @@ pub(crate) fn search(
 ) -> PyResult<String> {
     let filter = condition.map(str::parse).transpose().map_err(|error| raise(&error))?;
     let syntax = if plain { Syntax::Plain } else { Syntax::Boolean };
-    let wanted = SearchOptions { k, syntax, filter, ..SearchOptions::default() };
+    let wanted = SearchOptions::default().with_k(k).with_syntax(syntax).with_filter(filter);
     let opener = opener(opening.format(), None, &opening.options()?);
     let search = tesselle::search(uri, query).with(wanted).opener(opener);
     let hits = long(py, |driver| search.on(driver).run())?;

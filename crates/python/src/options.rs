@@ -21,15 +21,13 @@ pub(crate) struct Opening {
 impl Opening {
     /// The options of the facade.
     pub(crate) fn options(&self) -> PyResult<OpenOptions> {
-        Ok(OpenOptions {
-            between: self.between,
-            key: secret(self.key.as_deref())?,
-            raw: self.raw,
-            text_as_binary: self.text_as_binary,
-            full_domain: self.full_domain,
-            deleted: self.deleted,
-            ..OpenOptions::default()
-        })
+        Ok(OpenOptions::default()
+            .with_between(self.between)
+            .with_key(secret(self.key.as_deref())?)
+            .with_raw(self.raw)
+            .with_text_as_binary(self.text_as_binary)
+            .with_full_domain(self.full_domain)
+            .with_deleted(self.deleted))
     }
 
     /// The format, where it is given.

@@ -37,7 +37,8 @@ pub(crate) fn driver() -> PyResult<Driver> {
 #[pyfunction]
 #[pyo3(signature = (threads=None, memory=None))]
 pub(crate) fn configure(threads: Option<usize>, memory: Option<u64>) -> PyResult<()> {
-    let driver = Driver::new(&DriverOptions { threads, memory }).map_err(|error| raise(&error))?;
+    let driver = Driver::new(&DriverOptions::default().with_threads(threads).with_memory(memory))
+        .map_err(|error| raise(&error))?;
     tesselle::set_default_driver(driver);
     Ok(())
 }

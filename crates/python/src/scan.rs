@@ -74,13 +74,12 @@ impl Request {
     pub(crate) fn scan(&self) -> tesselle::Result<tesselle::Scan> {
         let predicate: Option<Predicate> = self.r#where.as_deref().map(str::parse).transpose()?;
         let selection: Option<Selection> = self.slice.as_deref().map(str::parse).transpose()?;
-        Ok(tesselle::Scan {
-            columns: self.columns.clone(),
-            predicate,
-            selection,
-            limit: self.limit,
-            batch_rows: self.batch_rows,
-        })
+        Ok(tesselle::Scan::default()
+            .with_columns(self.columns.clone())
+            .with_predicate(predicate)
+            .with_selection(selection)
+            .with_limit(self.limit)
+            .with_batch_rows(self.batch_rows))
     }
 }
 
@@ -121,7 +120,7 @@ impl Scan {
     fn from_plain(plain: &str, key: Option<Vec<u8>>) -> PyResult<Self> {
         let fail = |error: tesselle::Error| raise(&error);
         let ticket = ScanTicket::from_text(plain).map_err(fail)?;
-        let options = OpenOptions { key: secret(key.as_deref())?, ..ticket.options().map_err(fail)? };
+        let options = ticket.options().map_err(fail)?.with_key(secret(key.as_deref())?);
         let source = Source::new(ticket.uri, ticket.table, ticket.format.as_deref(), options);
         Ok(Self { source, scan: ticket.scan, part: ticket.part })
     }
@@ -181,7 +180,7 @@ impl Scan {
 
     /// How many rows there are: from metadata where that suffices.
     fn count(&self, py: Python<'_>) -> PyResult<u64> {
-        let all = tesselle::Scan { columns: None, batch_rows: None, limit: None, ..self.scan.clone() };
+        let all = self.scan.clone().with_columns(None).with_batch_rows(None).with_limit(None);
         if self.part.is_none() && all == tesselle::Scan::all() {
             let table = self.source.table(py)?;
             if let Some(rows) = py.detach(|| table.stats().rows.exact().copied()) {

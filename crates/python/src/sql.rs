@@ -24,11 +24,8 @@ pub(crate) struct Session {
 impl Session {
     #[new]
     fn new(py: Python<'_>, opening: Opening) -> PyResult<Self> {
-        let options = SessionOptions {
-            threads: Some(driver()?.threads()),
-            open: opening.options()?,
-            ..SessionOptions::default()
-        };
+        let options =
+            SessionOptions::default().with_threads(driver()?.threads()).with_open(opening.options()?);
         let inner = py.detach(|| tesselle_sql::Session::new(&options)).map_err(|error| raise(&error))?;
         Ok(Self { inner })
     }

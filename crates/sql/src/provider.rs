@@ -107,12 +107,10 @@ impl TesselleTable {
         }
         // Rows that are still filtered must not be counted.
         let limit = limit.filter(|_| whole && self.pushdown).map(|n| n as u64);
-        let scan = Scan {
-            columns: Some(columns),
-            predicate,
-            limit: limit.filter(|_| residual.is_none()),
-            ..Scan::default()
-        };
+        let scan = Scan::default()
+            .with_columns(columns)
+            .with_predicate(predicate)
+            .with_limit(limit.filter(|_| residual.is_none()));
         Request { scan, schema, residual, limit }
     }
 }

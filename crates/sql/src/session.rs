@@ -25,6 +25,7 @@ use crate::runtime::Runtime;
 use crate::statement::prepare;
 
 /// How a session is set up.
+#[non_exhaustive]
 #[derive(Clone)]
 pub struct SessionOptions {
     /// Threads that decode and compute; `None` is one per core.
@@ -39,6 +40,50 @@ pub struct SessionOptions {
     pub cancel: CancelToken,
     /// Is told how many bytes scans will read, and have read.
     pub progress: Arc<dyn Progress>,
+}
+
+impl SessionOptions {
+    /// Sets [`SessionOptions::threads`](Self#structfield.threads).
+    #[must_use]
+    pub fn with_threads(mut self, threads: impl Into<Option<usize>>) -> Self {
+        self.threads = threads.into();
+        self
+    }
+
+    /// Sets [`SessionOptions::memory`](Self#structfield.memory).
+    #[must_use]
+    pub fn with_memory(mut self, memory: impl Into<Option<u64>>) -> Self {
+        self.memory = memory.into();
+        self
+    }
+
+    /// Sets [`SessionOptions::open`](Self#structfield.open).
+    #[must_use]
+    pub fn with_open(mut self, open: OpenOptions) -> Self {
+        self.open = open;
+        self
+    }
+
+    /// Sets [`SessionOptions::pushdown`](Self#structfield.pushdown).
+    #[must_use]
+    pub fn with_pushdown(mut self, pushdown: bool) -> Self {
+        self.pushdown = pushdown;
+        self
+    }
+
+    /// Sets [`SessionOptions::cancel`](Self#structfield.cancel).
+    #[must_use]
+    pub fn with_cancel(mut self, cancel: CancelToken) -> Self {
+        self.cancel = cancel;
+        self
+    }
+
+    /// Sets [`SessionOptions::progress`](Self#structfield.progress).
+    #[must_use]
+    pub fn with_progress(mut self, progress: Arc<dyn Progress>) -> Self {
+        self.progress = progress;
+        self
+    }
 }
 
 impl std::fmt::Debug for SessionOptions {
@@ -91,7 +136,8 @@ impl Session {
     pub fn new(options: &SessionOptions) -> Result<Self> {
         // A quarter is for decoding in progress, the rest for operators.
         let pieces = options.memory.map(|memory| memory / 4);
-        let driver = Driver::new(&DriverOptions { threads: options.threads, memory: pieces })?;
+        let driver =
+            Driver::new(&DriverOptions::default().with_threads(options.threads).with_memory(pieces))?;
         // A chunk, page or tile may take more than its share, but not more than the total.
         let driver = driver.with_largest_piece(options.memory.unwrap_or(u64::MAX)).under(&options.cancel);
         let driver = driver.with_progress(Arc::clone(&options.progress));

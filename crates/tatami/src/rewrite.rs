@@ -36,7 +36,7 @@ pub(crate) fn rewrite(
     driver: &Driver,
 ) -> Result<Option<Rewritten>> {
     // Stored rows, including deleted ones: the index refers to them by number.
-    let open = OpenOptions { text_as_binary: true, deleted: true, ..open.clone() };
+    let open = open.clone().with_text_as_binary(true).with_deleted(true);
     let structural = STRUCTURAL.iter().find(|name| write.settings.get(name).is_some());
     if source.is_dir()? || source.name().ends_with(".manifest") {
         let collection = Collection::open(source, &open)?;

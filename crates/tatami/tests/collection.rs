@@ -144,12 +144,8 @@ fn put_sorted(root: &Location, name: &str, keys: &[i64], tag: &str) {
     let from = keys.iter().map(|k| Some(format!("{tag}{k}"))).collect::<StringArray>();
     let columns: Vec<arrow_array::ArrayRef> = vec![Arc::new(Int64Array::from(keys.to_vec())), Arc::new(from)];
     let batch = RecordBatch::try_new(Arc::new(schema.clone()), columns).unwrap();
-    let options = WriterOptions {
-        sort_key: Some("k".into()),
-        row_group_rows: 50,
-        page_rows: 20,
-        ..WriterOptions::default()
-    };
+    let options =
+        WriterOptions::default().with_sort_key("k".to_owned()).with_row_group_rows(50).with_page_rows(20);
     let mut writer = Box::new(Writer::create(&root.join(name), &schema, options, false, &driver()).unwrap());
     writer.write(&batch).unwrap();
     writer.finish().unwrap();

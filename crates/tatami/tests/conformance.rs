@@ -78,7 +78,7 @@ fn an_aborted_write_leaves_the_old_state_or_the_new() {
 
 #[test]
 fn tables_of_the_original_pass_the_conformance_suite() {
-    let options = OpenOptions { text_as_binary: true, ..OpenOptions::default() };
+    let options = OpenOptions::default().with_text_as_binary(true);
     let driver = driver();
     for (folder, expected) in cases() {
         for (name, layout) in expected["layout"].as_object().unwrap() {

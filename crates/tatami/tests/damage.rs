@@ -26,7 +26,7 @@ fn repairs_of_flipped_bits_follow_the_rules() {
         "v10-basic/data.tatami",
         "search-basic/seg.tatami",
     ];
-    let options = OpenOptions { text_as_binary: true, ..OpenOptions::default() };
+    let options = OpenOptions::default().with_text_as_binary(true);
     let mut all = RepairTally::default();
     for name in names {
         let bytes = std::fs::read(fixtures().join(name)).unwrap();
@@ -38,7 +38,7 @@ fn repairs_of_flipped_bits_follow_the_rules() {
 
 /// Repairs bytes; returns the report, and the rows of the result with its column names.
 fn repair(bytes: Vec<u8>) -> (Repaired, Vec<String>) {
-    let options = OpenOptions { text_as_binary: true, ..OpenOptions::default() };
+    let options = OpenOptions::default().with_text_as_binary(true);
     let storage = MemoryStorage::new();
     storage.put("data.tatami", bytes);
     let source = Location::new(Arc::new(storage), "data.tatami");

@@ -38,7 +38,7 @@ fn options() -> IndexOptions {
 }
 
 fn table(location: &Location, deleted: bool) -> Arc<dyn Table> {
-    let options = OpenOptions { deleted, ..OpenOptions::default() };
+    let options = OpenOptions::default().with_deleted(deleted);
     Tatami.open(location, &options).unwrap().default_table().unwrap()
 }
 
@@ -69,8 +69,7 @@ fn small_groups(place: &Place, name: &str, docs: usize) {
         index([Ok(batch.clone())], &batch.schema(), &folder.join(part), &options(), &driver()).unwrap();
     }
     collection.add(&["a.tatami", "b.tatami"]).unwrap();
-    let options =
-        WriterOptions { row_group_rows: 7, page_rows: 3, blob_run_bytes: 64, ..WriterOptions::default() };
+    let options = WriterOptions::default().with_row_group_rows(7).with_page_rows(3).with_blob_run_bytes(64);
     collection.merge(&[], name, options, false, &driver()).unwrap();
 }
 
@@ -97,7 +96,7 @@ proptest! {
         let some = Scan::all().filter(Predicate::compare("n", Comparison::Ge, from));
         prop_assert_eq!(rows(&*table, &some), wanted((0..docs).filter(live).filter(|row| *row as i64 >= from)));
         if let Some(limit) = limit {
-            let limited = rows(&*table, &Scan { limit: Some(limit), ..Scan::all() });
+            let limited = rows(&*table, &Scan::all().with_limit(limit));
             prop_assert_eq!(&limited[..], &everything[..everything.len().min(limit as usize)]);
         }
         prop_assert_eq!(rows(&*self::table(&location, true), &Scan::all()), wanted(0..docs));
@@ -188,10 +187,10 @@ fn a_merge_that_would_lose_an_index_is_refused() {
     let folder = place.location("c");
     place.index("c/a.tatami", &documents(0..4), &options());
     // The same columns as a plain table.
-    let plain = OpenOptions { text_as_binary: true, ..OpenOptions::default() };
+    let plain = OpenOptions::default().with_text_as_binary(true);
     let source = File::open(&folder.join("a.tatami"), &plain).unwrap();
     let batch = source.take(&[0, 1], None).unwrap();
-    let settings = WriterOptions { bloom: vec!["doc_id".to_owned()], ..WriterOptions::default() };
+    let settings = WriterOptions::default().with_bloom(vec!["doc_id".to_owned()]);
     let mut writer = Box::new(
         Writer::create(&folder.join("b.tatami"), &batch.schema(), settings, false, &driver()).unwrap(),
     );
@@ -228,7 +227,7 @@ fn a_merge_replaces_a_file_only_on_request_and_never_a_member() {
 #[test]
 fn a_repair_without_the_index_drops_deleted_documents() {
     let place = Place::new();
-    let flat = IndexOptions { dictionary: DictionaryKind::Flat, ..options() };
+    let flat = options().with_dictionary(DictionaryKind::Flat);
     place.index("a.tatami", &documents(0..6), &flat);
     let location = place.location("a.tatami");
     delete(&location, &location, &Deletion::Docs(vec![2, 3]), false, &driver()).unwrap();
@@ -259,19 +258,17 @@ fn strings_in_blobs_are_strings() {
     let raw: ArrayRef =
         Arc::new(arrow_array::BinaryArray::from_iter_values((0..30).map(|row| vec![0xff; 100 + row])));
     let batch = RecordBatch::try_from_iter([("body", bodies), ("raw", raw)]).unwrap();
-    let settings = WriterOptions {
-        blobs: vec!["body".to_owned(), "raw".to_owned()],
-        blob_run_bytes: 700,
-        row_group_rows: 12,
-        ..WriterOptions::default()
-    };
+    let settings = WriterOptions::default()
+        .with_blobs(vec!["body".to_owned(), "raw".to_owned()])
+        .with_blob_run_bytes(700)
+        .with_row_group_rows(12);
     let location = place.location("a.tatami");
     let mut writer =
         Box::new(Writer::create(&location, &batch.schema(), settings, false, &driver()).unwrap());
     writer.write(&batch).unwrap();
     writer.finish().unwrap();
     let read = |text_as_binary: bool| {
-        let options = OpenOptions { text_as_binary, ..OpenOptions::default() };
+        let options = OpenOptions::default().with_text_as_binary(text_as_binary);
         let table = Tatami.open(&location, &options).unwrap().default_table().unwrap();
         let batches: Vec<_> =
             scan(&*table, &Scan::all(), &driver(), Order::Plan).unwrap().collect::<Result<_, _>>().unwrap();
@@ -299,7 +296,7 @@ fn the_value_buffer_of_blobs_contains_only_values() {
     let batch = RecordBatch::try_from_iter([("body", long)]).unwrap();
     place.index("a.tatami", &batch, &IndexOptions::text(["body"]));
     let table = table(&place.location("a.tatami"), false);
-    for range in [Scan::all(), Scan { limit: Some(7), ..Scan::all() }] {
+    for range in [Scan::all(), Scan::all().with_limit(7)] {
         for batch in scan(&*table, &range.columns(["body"]), &driver(), Order::Plan).unwrap() {
             let batch = batch.unwrap();
             assert_eq!(batch.column(0).data_type(), &arrow_schema::DataType::Binary);

@@ -152,15 +152,13 @@ fn the_original_reads_every_rewritten_fixture() {
             };
             for (codec, rows) in [(Codec::Zstd, 97), (Codec::None, 40)] {
                 let out = work.path().join("out.tatami");
-                let options = WriterOptions {
-                    codec,
-                    sort_key: names(2).pop(),
-                    bloom: names(16),
-                    row_group_rows: 3 * rows,
-                    page_rows: rows,
-                    blob_run_bytes: 3000,
-                    ..WriterOptions::default()
-                };
+                let options = WriterOptions::default()
+                    .with_codec(codec)
+                    .with_sort_key(names(2).pop())
+                    .with_bloom(names(16))
+                    .with_row_group_rows(3 * rows)
+                    .with_page_rows(rows)
+                    .with_blob_run_bytes(3000);
                 write(&out, &batches, &schema, options);
                 check_printed(&what, &out, &batches);
                 assert!(original(&["inspect", out.to_str().unwrap()]).contains("1.1"), "{what}");
@@ -246,14 +244,12 @@ fn the_original_reads_random_schemas() {
         let mut random = Random::new(case * 2 + 1);
         let rows = 1 + random.below(900) as usize;
         let (mut fields, mut arrays) = (Vec::new(), Vec::<ArrayRef>::new());
-        let mut options = WriterOptions {
-            row_group_rows: 1 + random.below(500) as usize,
-            page_rows: 1 + random.below(200) as usize,
-            blob_run_bytes: 200 + random.below(5000),
-            codec: if random.below(4) == 0 { Codec::None } else { Codec::Zstd },
-            level: 1 + random.below(9) as i32,
-            ..WriterOptions::default()
-        };
+        let mut options = WriterOptions::default()
+            .with_row_group_rows(1 + random.below(500) as usize)
+            .with_page_rows(1 + random.below(200) as usize)
+            .with_blob_run_bytes(200 + random.below(5000))
+            .with_codec(if random.below(4) == 0 { Codec::None } else { Codec::Zstd })
+            .with_level(1 + random.below(9) as i32);
         if random.below(2) == 0 {
             options.sort_key = Some("key".to_owned());
             fields.push(Field::new("key", DataType::UInt64, false));
@@ -285,15 +281,13 @@ fn the_original_reads_blobs_with_and_without_dictionary_and_between_groups() {
     let work = tempfile::tempdir().unwrap();
     let (schema, batch) = documents(3000);
     for (run, buffer) in [(1 << 20, 64 << 20), (2_000, 64 << 20), (2_000, 50_000)] {
-        let options = WriterOptions {
-            blobs: vec!["body".into()],
-            sort_key: Some("id".into()),
-            blob_run_bytes: run,
-            blob_buffer_bytes: buffer,
-            row_group_rows: 700,
-            page_rows: 128,
-            ..WriterOptions::default()
-        };
+        let options = WriterOptions::default()
+            .with_blobs(vec!["body".into()])
+            .with_sort_key("id".to_owned())
+            .with_blob_run_bytes(run)
+            .with_blob_buffer_bytes(buffer)
+            .with_row_group_rows(700)
+            .with_page_rows(128);
         let out = work.path().join("blobs.tatami");
         let pieces: Vec<RecordBatch> = (0..3000).step_by(100).map(|at| batch.slice(at, 100)).collect();
         write(&out, &pieces, &schema, options);
@@ -310,8 +304,7 @@ fn manifests_of_both_engines_are_the_same_bytes() {
     let folders: Vec<tempfile::TempDir> = (0..2).map(|_| tempfile::tempdir().unwrap()).collect();
     for folder in &folders {
         for part in 0..3 {
-            let options =
-                WriterOptions { sort_key: Some("id".into()), page_rows: 40, ..WriterOptions::default() };
+            let options = WriterOptions::default().with_sort_key("id".to_owned()).with_page_rows(40);
             let rows = [batch.slice(part * 100, 100)];
             write(&folder.path().join(format!("part-{part}.tatami")), &rows, &schema, options);
         }

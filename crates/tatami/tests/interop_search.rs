@@ -79,7 +79,7 @@ fn original(arguments: &[&str]) -> String {
 fn ours(place: &Place, name: &str) -> String {
     let mut lines = String::new();
     for query in QUERIES {
-        let hits = place.search(name, query, &SearchOptions { k: K, ..Default::default() });
+        let hits = place.search(name, query, &SearchOptions::default().with_k(K));
         for hit in hits.hits {
             let [id, url, title] =
                 [hit.fields.doc_id, hit.fields.url, hit.fields.title].map(|f| String::from_utf8(f).unwrap());
@@ -116,7 +116,7 @@ fn both_engines_find_the_same_in_segments_of_either() {
         compare(&place, &theirs);
         for dictionary in [DictionaryKind::BlockTree, DictionaryKind::Flat] {
             let name = format!("ours-{shape}-{dictionary:?}.tatami");
-            place.index(&name, &rows, &IndexOptions { dictionary, ..text().stored(stored.iter().copied()) });
+            place.index(&name, &rows, &text().stored(stored.iter().copied()).with_dictionary(dictionary));
             compare(&place, &name);
             let location = place.location(&name);
             let deletion = Deletion::Docs((0..1500).step_by(3).collect());
@@ -196,8 +196,7 @@ fn a_folder_of_our_segments_is_served_by_the_original() {
                 )
             })
             .collect();
-        let hits =
-            place.search("served", &query.replace('+', " "), &SearchOptions { k: 12, ..Default::default() });
+        let hits = place.search("served", &query.replace('+', " "), &SearchOptions::default().with_k(12));
         let ours: Vec<(u32, String)> = hits
             .hits
             .into_iter()

@@ -150,15 +150,13 @@ fn cases() -> impl Strategy<Value = Case> {
                 _ => Codec::Zstd,
             };
             let profile = if extended { Profile::Extended } else { Profile::Plain };
-            let options = WriterOptions {
-                row_group_rows,
-                page_rows,
-                profile,
-                codec,
-                bloom,
-                level: 1,
-                ..WriterOptions::default()
-            };
+            let options = WriterOptions::default()
+                .with_row_group_rows(row_group_rows)
+                .with_page_rows(page_rows)
+                .with_profile(profile)
+                .with_codec(codec)
+                .with_bloom(bloom)
+                .with_level(1);
             let ops = [
                 Comparison::Eq,
                 Comparison::Ne,

@@ -33,7 +33,7 @@ fn options() -> IndexOptions {
 }
 
 fn everything() -> SearchOptions {
-    SearchOptions { k: 1000, total: true, ..SearchOptions::default() }
+    SearchOptions::default().with_k(1000).with_total(true)
 }
 
 fn edits(a: &str, b: &str) -> usize {
@@ -120,7 +120,7 @@ proptest! {
         // Pages in a row are the whole list.
         let mut paged = Vec::new();
         for offset in (0..ids.len() + page).step_by(page) {
-            let options = SearchOptions { k: page, offset, ..SearchOptions::default() };
+            let options = SearchOptions::default().with_k(page).with_offset(offset);
             paged.extend(place.search("a.tatami", &query, &options).hits);
         }
         prop_assert_eq!(paged.len(), found.hits.len());
@@ -187,12 +187,12 @@ fn boosted_hits_are_the_best_of_all_documents() {
     wanted.sort_by(|a, b| b.1.total_cmp(&a.1));
     assert_ne!(wanted[0].0, all[0].doc, "the boost changes the order");
     for (k, offset) in [(1, 0), (10, 0), (10, 35), (200, 7), (1000, 0)] {
-        let options = SearchOptions { k, offset, boosts, ..SearchOptions::default() };
+        let options = SearchOptions::default().with_k(k).with_offset(offset).with_boosts(boosts);
         let found = place.search("a.tatami", "river bridge", &options).hits;
         let found: Vec<(u32, f32)> = found.iter().map(|hit| (hit.doc, hit.score)).collect();
         assert_eq!(found, wanted.iter().copied().skip(offset).take(k).collect::<Vec<_>>(), "{k} {offset}");
     }
-    let wrong = SearchOptions { boosts: Boosts { url: 0.5, title: 1.0 }, ..SearchOptions::default() };
+    let wrong = SearchOptions::default().with_boosts(Boosts { url: 0.5, title: 1.0 });
     assert!(
         search(&place.location("a.tatami"), "river", &wrong, &OpenOptions::default(), &driver()).is_err()
     );

@@ -25,7 +25,7 @@ fn every_column_of_every_fixture_reads_exactly() {
                 let error = read(&folder.join(name), &Scan::all(), &OpenOptions::default()).unwrap_err();
                 assert!(error.to_string().contains("text_as_binary"), "{what}: {error}");
             }
-            let options = OpenOptions { text_as_binary, deleted: true, ..OpenOptions::default() };
+            let options = OpenOptions::default().with_text_as_binary(text_as_binary).with_deleted(true);
             let table = open(&folder.join(name), &options).unwrap().default_table().unwrap();
             for (field, stated) in table.schema().fields().iter().zip(schema) {
                 assert_eq!(field.name(), stated["name"].as_str().unwrap(), "{what}");

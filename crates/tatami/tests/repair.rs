@@ -116,7 +116,7 @@ fn old_versions_and_search_segments_are_preserved() {
         for key in ["version", "metadata", "search", "tables"] {
             assert_eq!(before[key], after[key], "{name}: {key}");
         }
-        let binary = OpenOptions { text_as_binary: true, ..OpenOptions::default() };
+        let binary = OpenOptions::default().with_text_as_binary(true);
         let both = [&root.join(name), &target].map(|p| {
             let rows = read(p, &Scan::all(), &binary).unwrap();
             arrow_select::concat::concat_batches(&rows[0].schema(), &rows).unwrap()

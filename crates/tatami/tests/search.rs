@@ -36,7 +36,7 @@ fn cases() -> Vec<(PathBuf, Value)> {
 }
 
 fn driver() -> Driver {
-    Driver::new(&DriverOptions { threads: Some(2), memory: None }).unwrap()
+    Driver::new(&DriverOptions::default().with_threads(2)).unwrap()
 }
 
 fn open(path: &Path) -> Segment {
@@ -133,7 +133,7 @@ fn hits_and_scores_of_single_segments() {
                 let words = query_text(&query["query"]);
                 for syntax in [Syntax::Plain, Syntax::Boolean] {
                     let k = query["k"].as_u64().unwrap() as usize;
-                    let options = SearchOptions { k, syntax, ..SearchOptions::default() };
+                    let options = SearchOptions::default().with_k(k).with_syntax(syntax);
                     let hits = search(&location, &words, &options, &OpenOptions::default(), &driver).unwrap();
                     let what = format!("{name}: {words:?}");
                     assert_hits(&what, &hits, &query["hits"]);
@@ -160,7 +160,7 @@ fn a_folder_is_searched_as_one() {
             let words = query_text(&query["query"]);
             let k = query["k"].as_u64().unwrap() as usize;
             let parsed = Query::parse(&words, Syntax::Boolean).unwrap();
-            let hits = searcher.search(&parsed, &SearchOptions { k, ..Default::default() }, &driver).unwrap();
+            let hits = searcher.search(&parsed, &SearchOptions::default().with_k(k), &driver).unwrap();
             assert_hits(&format!("{}: {words:?}", case.display()), &hits, &query["results"]);
             assert_eq!(hits.segments.candidates as u64, query["candidates"].as_u64().unwrap(), "{words:?}");
         }

@@ -42,15 +42,14 @@ fn filters_narrow_the_hits_without_changing_scores() {
     );
     let all = place.search("a.tatami", "river stone", &SearchOptions::default());
     let filter = Some(Predicate::compare("stars", Comparison::Ge, 3i64));
-    let some = place.search("a.tatami", "river stone", &SearchOptions { filter, ..Default::default() });
+    let some = place.search("a.tatami", "river stone", &SearchOptions::default().with_filter(filter));
     let wanted: Vec<_> =
         all.hits.into_iter().filter(|hit| hit.fields.extra[0].1.as_i64() >= Some(3)).collect();
     assert!(!wanted.is_empty() && wanted.len() < 4);
     assert_eq!(some.hits, wanted);
     let unknown = Some(Predicate::compare("stras", Comparison::Ge, 3i64));
-    let error = place
-        .try_search("a.tatami", "river", &SearchOptions { filter: unknown, ..Default::default() })
-        .unwrap_err();
+    let error =
+        place.try_search("a.tatami", "river", &SearchOptions::default().with_filter(unknown)).unwrap_err();
     assert!(error.to_string().contains("did you mean 'stars'"), "{error}");
 }
 
@@ -70,7 +69,7 @@ fn phrases_are_checked_in_the_stored_text() {
     assert_eq!(docs("\"bridge stone\""), [3]);
     assert!(docs("\"stones river\"").is_empty(), "a phrase does not reach from one field into the next");
     // A snippet of two words omits the rest of the text.
-    let options = IndexOptions { snippet_chars: 12, ..IndexOptions::text(["body"]).stored(["url"]) };
+    let options = IndexOptions::text(["body"]).stored(["url"]).with_snippet_chars(12);
     place.index("lead.tatami", &corpus(), &options);
     let hits = place.search("lead.tatami", "\"bridge over\"", &SearchOptions::default());
     assert_eq!((hits.hits.len(), hits.unverified), (0, 1));
@@ -82,7 +81,7 @@ fn phrases_are_checked_in_the_stored_text() {
 fn highlights_show_the_matched_words() {
     let place = Place::new();
     place.index("a.tatami", &corpus(), &IndexOptions::text(["title", "body"]));
-    let options = SearchOptions { highlight: Some(80), ..Default::default() };
+    let options = SearchOptions::default().with_highlight(80);
     let hits = place.search("a.tatami", "river long", &options);
     let shown = hits.hits[0].highlight.as_ref().unwrap().marked("<b>", "</b>");
     assert_eq!(shown, "The <b>river</b> carries stones. The <b>river</b> is <b>long</b>.");
@@ -128,7 +127,7 @@ fn several_segments_show_a_document_once() {
         let rows = corpus().slice(part.start, part.len());
         place.index(&format!("{i}.tatami"), &rows, &IndexOptions::text(["title", "body"]));
     }
-    let options = SearchOptions { k: 3, ..Default::default() };
+    let options = SearchOptions::default().with_k(3);
     let hits = search(&folder, "river bridge the", &options, &OpenOptions::default(), &driver()).unwrap();
     let mut ids: Vec<&[u8]> = hits.hits.iter().map(|hit| hit.fields.doc_id.as_slice()).collect();
     assert_eq!(ids.len(), 3);
@@ -151,8 +150,8 @@ fn the_number_of_threads_changes_no_hit() {
         for k in [1, 10, 400] {
             let ranked = searcher.rank(&query, k).unwrap();
             for threads in [1, 3, 8] {
-                let driver = Driver::new(&DriverOptions { threads: Some(threads), memory: None }).unwrap();
-                let options = SearchOptions { k, ..Default::default() };
+                let driver = Driver::new(&DriverOptions::default().with_threads(threads)).unwrap();
+                let options = SearchOptions::default().with_k(k);
                 let found = searcher.search(&query, &options, &driver).unwrap();
                 let name = |hit: &Ranked| searcher.segments()[hit.segment].name().to_owned();
                 let wanted: Vec<_> = ranked.iter().map(|hit| (name(hit), hit.doc, hit.score)).collect();
@@ -169,11 +168,7 @@ fn a_merge_drops_deleted_documents_for_good() {
     let place = Place::new();
     let text = || IndexOptions::text(["title", "body"]);
     place.index("a.tatami", &corpus().slice(0, 4), &text());
-    place.index(
-        "b.tatami",
-        &corpus().slice(4, 2),
-        &IndexOptions { dictionary: DictionaryKind::Flat, ..text() },
-    );
+    place.index("b.tatami", &corpus().slice(4, 2), &text().with_dictionary(DictionaryKind::Flat));
     place.index("lead.tatami", &corpus(), &text().stored(["url"]));
     let (a, b, merged) =
         (place.location("a.tatami"), place.location("b.tatami"), place.location("merged.tatami"));
@@ -253,7 +248,7 @@ proptest! {
         let place = Place::new();
         let rows = bodies_of(&bodies);
         let dictionary = if flat { DictionaryKind::Flat } else { DictionaryKind::BlockTree };
-        let options = IndexOptions { dictionary, memory, ..IndexOptions::text(["body"]) };
+        let options = IndexOptions::text(["body"]).with_dictionary(dictionary).with_memory(memory);
         place.index_in_batches("a.tatami", &rows, &options, batch_rows);
         let segment = place.segment("a.tatami");
         let mut postings = std::collections::BTreeMap::<String, Vec<(u32, u32)>>::new();
@@ -278,7 +273,7 @@ proptest! {
 fn the_bytes_depend_only_on_the_documents() {
     let place = Place::new();
     let rows = many(900);
-    let options = |memory| IndexOptions { memory, ..IndexOptions::text(["body"]) };
+    let options = |memory| IndexOptions::text(["body"]).with_memory(memory);
     place.index_in_batches("a.tatami", &rows, &options(None), 900);
     place.index_in_batches("b.tatami", &rows, &options(Some(3000)), 17);
     assert_eq!(place.bytes("a.tatami"), place.bytes("b.tatami"));

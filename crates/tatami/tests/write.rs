@@ -57,8 +57,7 @@ fn options_of(layout: &Value) -> WriterOptions {
             .map(|f| f["name"].as_str().unwrap().into())
             .collect()
     };
-    let mut options =
-        WriterOptions { sort_key: names(2).pop(), bloom: names(16), ..WriterOptions::default() };
+    let mut options = WriterOptions::default().with_sort_key(names(2).pop()).with_bloom(names(16));
     let groups = layout["row_groups"].as_array().unwrap();
     if groups.len() > 1 {
         options.row_group_rows = groups[0]["rows"].as_u64().unwrap() as usize;
@@ -99,7 +98,7 @@ fn a_rewritten_fixture_has_the_pages_zones_and_metadata_of_the_original() {
                 continue;
             }
             let what = format!("{case_name}/{name}");
-            let open_options = OpenOptions { text_as_binary: true, ..OpenOptions::default() };
+            let open_options = OpenOptions::default().with_text_as_binary(true);
             let batches = read(&folder.join(name), &Scan::all(), &open_options).unwrap();
             let table = open(&folder.join(name), &OpenOptions::default()).unwrap().default_table().unwrap();
             let binary = open(&folder.join(name), &open_options).unwrap().default_table().unwrap().schema();
@@ -201,16 +200,14 @@ fn sample(rows: usize) -> (SchemaRef, RecordBatch) {
 fn the_extended_profile_round_trips_with_every_codec() {
     let (schema, batch) = sample(3000);
     for codec in [Codec::Zstd, Codec::Lz4, Codec::None] {
-        let options = WriterOptions {
-            profile: Profile::Extended,
-            codec,
-            page_rows: 400,
-            row_group_rows: 1500,
-            sort_key: Some("id".into()),
-            bloom: vec!["url".into()],
-            blobs: vec!["body".into()],
-            ..WriterOptions::default()
-        };
+        let options = WriterOptions::default()
+            .with_profile(Profile::Extended)
+            .with_codec(codec)
+            .with_page_rows(400)
+            .with_row_group_rows(1500)
+            .with_sort_key("id".to_owned())
+            .with_bloom(vec!["url".into()])
+            .with_blobs(vec!["body".into()]);
         let (_, location) = memory();
         write(&location, &schema, std::slice::from_ref(&batch), options).unwrap();
         let back = read_back(&location, &OpenOptions::default());
@@ -240,12 +237,10 @@ fn batches_of_any_size_give_the_same_file() {
     let (schema, batch) =
         (Arc::new(schema.project(&[0, 1, 2, 4]).unwrap()), batch.project(&[0, 1, 2, 4]).unwrap());
     let make = |step: usize| {
-        let options = WriterOptions {
-            row_group_rows: 700,
-            page_rows: 300,
-            blobs: vec!["body".into()],
-            ..WriterOptions::default()
-        };
+        let options = WriterOptions::default()
+            .with_row_group_rows(700)
+            .with_page_rows(300)
+            .with_blobs(vec!["body".into()]);
         let pieces: Vec<RecordBatch> =
             (0..2000).step_by(step).map(|at| batch.slice(at, step.min(2000 - at))).collect();
         let (storage, location) = memory();
@@ -262,13 +257,11 @@ fn batches_of_any_size_give_the_same_file() {
 fn blobs_larger_than_the_buffer_are_written_between_row_groups() {
     let (schema, batch) = sample(4000);
     let (schema, batch) = (Arc::new(schema.project(&[0, 4]).unwrap()), batch.project(&[0, 4]).unwrap());
-    let options = WriterOptions {
-        row_group_rows: 500,
-        blob_buffer_bytes: 20_000,
-        blob_run_bytes: 3_000,
-        blobs: vec!["body".into()],
-        ..WriterOptions::default()
-    };
+    let options = WriterOptions::default()
+        .with_row_group_rows(500)
+        .with_blob_buffer_bytes(20_000)
+        .with_blob_run_bytes(3_000)
+        .with_blobs(vec!["body".into()]);
     let (_, location) = memory();
     let pieces: Vec<RecordBatch> = (0..4000).step_by(100).map(|at| batch.slice(at, 100)).collect();
     write(&location, &schema, &pieces, options).unwrap();
@@ -288,26 +281,11 @@ fn invalid_rows_are_refused_and_leave_no_file() {
     };
     refuse(WriterOptions::default(), &batch, &schema, "extended");
     let plain = (Arc::new(schema.project(&[0, 1]).unwrap()), batch.project(&[0, 1]).unwrap());
-    refuse(
-        WriterOptions { sort_key: Some("lang".into()), ..WriterOptions::default() },
-        &plain.1,
-        &plain.0,
-        "null",
-    );
-    refuse(
-        WriterOptions { sort_key: Some("langs".into()), ..WriterOptions::default() },
-        &plain.1,
-        &plain.0,
-        "lang",
-    );
+    refuse(WriterOptions::default().with_sort_key("lang".to_owned()), &plain.1, &plain.0, "null");
+    refuse(WriterOptions::default().with_sort_key("langs".to_owned()), &plain.1, &plain.0, "lang");
     let reversed: ArrayRef = Arc::new(Int64Array::from_iter_values((0..50).rev()));
     let reversed = RecordBatch::try_new(plain.0.clone(), vec![reversed, plain.1.column(1).clone()]).unwrap();
-    refuse(
-        WriterOptions { sort_key: Some("id".into()), ..WriterOptions::default() },
-        &reversed,
-        &plain.0,
-        "row 1",
-    );
+    refuse(WriterOptions::default().with_sort_key("id".to_owned()), &reversed, &plain.0, "row 1");
     let mut settings = WriteOptions::default();
     settings.settings.set("pagerows", "3");
     assert!(Tatami.create(&memory().1, plain.0.clone(), &settings, &driver()).is_err());
@@ -317,7 +295,7 @@ fn invalid_rows_are_refused_and_leave_no_file() {
 fn an_unfinished_write_leaves_nothing() {
     let (schema, batch) = sample(50);
     let (storage, location) = memory();
-    let options = WriterOptions { profile: Profile::Extended, ..WriterOptions::default() };
+    let options = WriterOptions::default().with_profile(Profile::Extended);
     let mut writer = Writer::create(&location, &schema, options, false, &driver()).unwrap();
     writer.write(&batch).unwrap();
     drop(writer);
@@ -358,13 +336,11 @@ fn selected_rows_match_a_full_read() {
     let all =
         RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(n, c)| (n, c, n == "maybe")));
     let all = all.unwrap();
-    let options = WriterOptions {
-        blobs: vec!["body".to_owned(), "maybe".to_owned()],
-        page_rows: 700,
-        row_group_rows: 1600,
-        blob_run_bytes: 300,
-        ..WriterOptions::default()
-    };
+    let options = WriterOptions::default()
+        .with_blobs(vec!["body".to_owned(), "maybe".to_owned()])
+        .with_page_rows(700)
+        .with_row_group_rows(1600)
+        .with_blob_run_bytes(300);
     let (_, location) = memory();
     write(&location, &all.schema(), std::slice::from_ref(&all), options).unwrap();
     let table = Tatami.open(&location, &OpenOptions::default()).unwrap().default_table().unwrap();

@@ -149,7 +149,7 @@ impl Opener {
         // Inferring types reads the whole file; other formats read metadata, which does not start threads.
         let opened = if infers_types || self.run.has_driver() {
             let driver = self.run.driver()?;
-            let options = OpenOptions { cancel: driver.cancel_token().clone(), ..self.options.clone() };
+            let options = self.options.clone().with_cancel(driver.cancel_token().clone());
             driver.install(|| format.open(&location, &options))
         } else {
             format.open(&location, &self.options)

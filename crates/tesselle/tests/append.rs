@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use tesselle::{Append, Depth, Driver, DriverOptions, Opener, Settings, append, convert, diff, verify};
 
 fn driver() -> Driver {
-    Driver::new(&DriverOptions { threads: Some(2), memory: Some(64 << 20) }).unwrap()
+    Driver::new(&DriverOptions::default().with_threads(2).with_memory(64 << 20)).unwrap()
 }
 
 fn csv(folder: &Path, name: &str, header: &str, rows: impl Iterator<Item = String>) -> PathBuf {

@@ -19,7 +19,7 @@ use tesselle::{
 };
 
 fn driver() -> Driver {
-    Driver::new(&DriverOptions { threads: Some(2), memory: Some(256 << 20) }).unwrap()
+    Driver::new(&DriverOptions::default().with_threads(2).with_memory(256 << 20)).unwrap()
 }
 
 fn text(path: &Path) -> &str {
@@ -55,8 +55,7 @@ fn parquet(folder: &Path, name: &str, columns: Vec<(&str, ArrayRef)>) -> PathBuf
 fn arrow(folder: &Path, name: &str, columns: Vec<(&str, ArrayRef)>) -> PathBuf {
     let path = folder.join(name);
     let batch = RecordBatch::try_from_iter(columns).unwrap();
-    let (location, options) =
-        (Location::local(&path).unwrap(), WriteOptions { overwrite: true, ..WriteOptions::default() });
+    let (location, options) = (Location::local(&path).unwrap(), WriteOptions::default().with_overwrite(true));
     let mut sink = ArrowIpc.create(&location, batch.schema(), &options, &driver()).unwrap();
     sink.write(&batch).unwrap();
     sink.finish().unwrap();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use tesselle::{Diff, Difference, Driver, DriverOptions, Settings, convert, diff};
 
 fn driver() -> Driver {
-    Driver::new(&DriverOptions { threads: Some(2), memory: Some(64 << 20) }).unwrap()
+    Driver::new(&DriverOptions::default().with_threads(2).with_memory(64 << 20)).unwrap()
 }
 
 fn run(left: &Path, right: &Path, change: impl FnOnce(Diff) -> Diff) -> tesselle::Result<Difference> {

@@ -66,7 +66,7 @@ fn random_parquet_files_converted_by_the_original_read_equal() {
         let batch = RecordBatch::try_new(Arc::clone(&schema), arrays).unwrap();
         let (parquet, tatami) = (path("in.parquet"), path("out.tatami"));
         let location = Location::local(&parquet).unwrap();
-        let options = WriteOptions { overwrite: true, ..WriteOptions::default() };
+        let options = WriteOptions::default().with_overwrite(true);
         let mut sink = Parquet.create(&location, Arc::clone(&schema), &options, &driver).unwrap();
         sink.write(&batch).unwrap();
         sink.finish().unwrap();

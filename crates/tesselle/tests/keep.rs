@@ -9,7 +9,7 @@ use serde_json::Value;
 use tesselle::{Depth, Driver, DriverOptions, Settings, convert, diff, verify};
 
 fn driver() -> Driver {
-    Driver::new(&DriverOptions { threads: Some(2), memory: Some(64 << 20) }).unwrap()
+    Driver::new(&DriverOptions::default().with_threads(2).with_memory(64 << 20)).unwrap()
 }
 
 /// A table: names of the value columns, and rows of cells.

@@ -16,7 +16,7 @@ fn a_piece_beyond_the_limit_is_refused() {
     let value: ArrayRef =
         Arc::new(Int64Array::from_iter_values((0..ROWS).map(|i| i.wrapping_mul(0x1e37_79b9_7f4a_7c15))));
     let batch = RecordBatch::try_from_iter([("time", time), ("value", value)]).unwrap();
-    let driver = |memory| Driver::new(&DriverOptions { threads: Some(2), memory: Some(memory) }).unwrap();
+    let driver = |memory| Driver::new(&DriverOptions::default().with_threads(2).with_memory(memory)).unwrap();
     let (rows, last) = (ROWS.to_string(), format!("0:{}", ROWS - 1));
     let dense: &[(&str, &str)] =
         &[("kind", "dense"), ("dims", "time"), ("domain.time", &last), ("extent.time", &rows)];

@@ -147,7 +147,7 @@ fn a_broken_record_is_named_by_its_line() {
     // A type that is given and does not fit.
     let text = format!("a\n{}x\n", "1\n".repeat(3_000_000));
     let (_folder, path) = file("t.csv", &text);
-    let options = OpenOptions { types: vec![("a".to_owned(), DataType::Int64)], ..OpenOptions::default() };
+    let options = OpenOptions::default().with_types(vec![("a".to_owned(), DataType::Int64)]);
     let source = open_with(&path, &options).unwrap();
     let error = rows(&source).err().unwrap().to_string();
     assert!(error.contains("'x' as type 'Int64'") && error.contains("records from byte"), "{error}");
@@ -305,10 +305,7 @@ fn bytes_come_back_from_json() {
     // Strings are bytes if the caller says so.
     let (_folder, text) =
         file("t.jsonl", "{\"b\": \"abc\", \"n\": 1.50}\n{\"b\": {\"hex\": \"61FF\"}}\n{}\n");
-    let typed = |name: &str, kind: DataType| OpenOptions {
-        types: vec![(name.to_owned(), kind)],
-        ..OpenOptions::default()
-    };
+    let typed = |name: &str, kind: DataType| OpenOptions::default().with_types(vec![(name.to_owned(), kind)]);
     let read = open_with(&text, &typed("b", DataType::Binary)).unwrap();
     assert_eq!(rows(&read).unwrap()[0].column(0), &column(&[Some(b"abc"), Some(b"a\xff"), None]));
     let (_folder, text) = file("t.jsonl", "{\"b\": 5}\n");
@@ -378,9 +375,9 @@ proptest! {
         ];
         let (_folder, path) = file("t.csv", &written(&Csv, columns.clone()).unwrap());
         let types = vec![("a".to_owned(), DataType::Utf8), ("b".to_owned(), DataType::Utf8)];
-        let options = OpenOptions { types, ..OpenOptions::default() };
+        let options = OpenOptions::default().with_types(types);
         let read = open_with(&path, &options).unwrap();
-        let scan = Scan { batch_rows: Some(batch), ..Scan::all() };
+        let scan = Scan::all().with_batch_rows(batch);
         let batches: Vec<RecordBatch> =
             read.scan().with(scan).on(&driver()).rows().unwrap().read_all().unwrap();
         let whole = arrow_select::concat::concat_batches(&read.schema(), &batches).unwrap();

@@ -15,7 +15,7 @@ use tesselle::{
 use tesselle_core::testing::copy_folder;
 
 fn driver() -> Driver {
-    Driver::new(&DriverOptions { threads: Some(2), memory: Some(64 << 20) }).unwrap()
+    Driver::new(&DriverOptions::default().with_threads(2).with_memory(64 << 20)).unwrap()
 }
 
 fn store(name: &str) -> PathBuf {

@@ -37,7 +37,7 @@ const PACKED: &[&str] = &["axes=y,x", "shape=12,10", "chunk=5,4", "codec=zstd", 
 const OPEN: &[&str] = &["axes=y,x", "chunk=5,4", "order=any"];
 
 fn options(pairs: &[&str]) -> WriteOptions {
-    WriteOptions { settings: Settings::from_pairs(pairs).unwrap(), ..WriteOptions::default() }
+    WriteOptions::default().with_settings(Settings::from_pairs(pairs).unwrap())
 }
 
 #[test]

@@ -15,10 +15,7 @@ use tesselle_tet::{Codec, DatasetSpec, FooterSpec, HistoryRow, Writer, WriterOpt
 
 fn options() -> WriterOptions {
     let history = vec![HistoryRow::new("write", "test", "1")];
-    WriterOptions {
-        footer: Some(FooterSpec { history, indexes: true, ..FooterSpec::default() }),
-        ..WriterOptions::default()
-    }
+    WriterOptions::default().with_footer(FooterSpec { history, indexes: true, ..FooterSpec::default() })
 }
 
 #[test]

@@ -16,7 +16,7 @@ fn written(datasets: &[(DatasetSpec, Vec<u8>)], footer: Option<FooterSpec>) -> (
     let storage = MemoryStorage::new();
     let location = Location::new(Arc::new(storage.clone()), "data.tet");
     let specs: Vec<DatasetSpec> = datasets.iter().map(|(spec, _)| spec.clone()).collect();
-    let options = WriterOptions { footer, ..WriterOptions::default() };
+    let options = WriterOptions::default().with_footer(footer);
     let mut writer = Writer::create(&location, &specs, options, &driver()).unwrap();
     for (id, (_, values)) in datasets.iter().enumerate() {
         writer.push_rows(id, values).unwrap();

@@ -80,7 +80,7 @@ fn write(models: &[Model], alignment: Alignment, footer: Option<FooterSpec>) -> 
         .enumerate()
         .map(|(id, model)| DatasetSpec { name: format!("d{id}"), ..model.spec.clone() })
         .collect();
-    let options = WriterOptions { alignment, footer, ..WriterOptions::default() };
+    let options = WriterOptions::default().with_alignment(alignment).with_footer(footer);
     let mut writer = Writer::create(&location, &specs, options, &driver()).unwrap();
     for (id, model) in models.iter().enumerate() {
         if !model.by_chunk {
@@ -147,7 +147,7 @@ proptest! {
             let mut got = vec![0; want.len()];
             read_region(&*array, &region, &mut got, &driver()).unwrap();
             prop_assert_eq!(&got, &want);
-            let request = Scan { selection: Some(selection), batch_rows: Some(batch_rows), ..Scan::all() };
+            let request = Scan::all().with_selection(selection).with_batch_rows(batch_rows);
             let batch = rows(&file, id, &request);
             prop_assert_eq!(bytes_of(batch.column(shape.len())), want);
         }
@@ -169,19 +169,19 @@ proptest! {
             return Ok(());
         }
         let selection = Some(selection(&model.spec.shape, &picks));
-        let all = rows(&file, 0, &Scan { selection: selection.clone(), ..Scan::all() });
+        let all = rows(&file, 0, &Scan::all().with_selection(selection.clone()));
         let want = predicate.filter(&all).unwrap();
         let want = want.slice(0, want.num_rows().min(limit.unwrap_or(u64::MAX) as usize));
-        let request = Scan { selection, predicate: Some(predicate.clone()), limit, ..Scan::all() };
+        let request = Scan::all().with_selection(selection).with_predicate(predicate.clone()).with_limit(limit);
         let got = rows(&file, 0, &request);
         // NaNs compare by their bits.
         prop_assert_eq!(got.num_rows(), want.num_rows(), "{}", &condition);
         for (got, want) in got.columns().iter().zip(want.columns()) {
             prop_assert_eq!(bytes_of(got), bytes_of(want), "{}", &condition);
         }
-        let last = rows(&file, 0, &Scan { columns: Some(vec!["value".into()]), ..request.clone() });
+        let last = rows(&file, 0, &request.clone().columns(["value"]));
         prop_assert_eq!(bytes_of(last.column(0)), bytes_of(want.column(rank)));
-        let count = rows(&file, 0, &Scan { columns: Some(vec![]), ..request });
+        let count = rows(&file, 0, &request.columns(Vec::<String>::new()));
         prop_assert_eq!(count.num_rows(), want.num_rows());
     }
 }

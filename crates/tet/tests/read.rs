@@ -158,8 +158,7 @@ fn tables_list_positions_and_values_row_major() {
             assert_eq!(schema.fields().last().unwrap().name(), "value");
             assert_eq!(schema.field(schema.fields().len() - 1).data_type(), &dtype_of(dataset).arrow());
             let shape: Vec<u64> = serde_json::from_value(dataset["shape"].clone()).unwrap();
-            let rows =
-                scan(&*table, &Scan { batch_rows: Some(7), ..Scan::all() }, &driver(), Order::Plan).unwrap();
+            let rows = scan(&*table, &Scan::all().with_batch_rows(7), &driver(), Order::Plan).unwrap();
             let mut row = 0;
             for batch in rows {
                 let batch = batch.map_err(|e| e.to_string())?;

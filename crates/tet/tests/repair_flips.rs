@@ -103,7 +103,7 @@ fn lost_elements_get_the_value_that_is_asked_for() {
     storage.put("data.tet", without_a_chunk());
     let source = Location::new(Arc::new(storage.clone()), "data.tet");
     let target = Location::new(Arc::new(storage), "repaired.tet");
-    let fill = |text: &str| OpenOptions { fill: Some(text.to_owned()), ..OpenOptions::default() };
+    let fill = |text: &str| OpenOptions::default().with_fill(text.to_owned());
     let repaired = Tet.repair(&source, &target, &fill("-9999"), &driver()).unwrap();
     assert!(repaired.notes[0].contains("filled with -9999"), "{:?}", repaired.notes);
     let values = tensor(&target);
@@ -170,7 +170,7 @@ fn a_checksum_finds_a_flipped_bit_in_zstd_data() {
     let values: ArrayRef = Arc::new(Float64Array::from_iter_values(noise));
     let batch = RecordBatch::try_from_iter([("v", values)]).unwrap();
     for (checksum, found) in [(None, true), (Some("true"), true), (Some("false"), false)] {
-        let mut options = WriteOptions { overwrite: true, ..WriteOptions::default() };
+        let mut options = WriteOptions::default().with_overwrite(true);
         options.settings.set("codec", "zstd");
         if let Some(checksum) = checksum {
             options.settings.set("checksum", checksum);

@@ -47,13 +47,12 @@ fn rewritten_files_are_byte_identical() {
     for case in golden::cases().iter().filter(|case| determined(case)) {
         let file = case.open().unwrap();
         let (storage, target) = memory();
-        let writer = WriterOptions {
-            alignment: Alignment::Packed,
-            footer: footer_of(&file),
-            overwrite: true,
-            checksum: false,
-        };
-        rewrite(&file, &target, RewriteOptions { writer, ..RewriteOptions::default() }, &driver()).unwrap();
+        let writer = WriterOptions::default()
+            .with_alignment(Alignment::Packed)
+            .with_footer(footer_of(&file))
+            .with_overwrite(true)
+            .with_checksum(false);
+        rewrite(&file, &target, RewriteOptions::default().with_writer(writer), &driver()).unwrap();
         let (got, want) = (storage.get("data.tet").unwrap(), case.bytes());
         let differs = got.iter().zip(&want).position(|(a, b)| a != b);
         assert!(
@@ -91,12 +90,11 @@ fn raw_files_written_from_decoded_tensors_are_byte_identical() {
             })
             .collect();
         let (storage, target) = memory();
-        let options = WriterOptions {
-            alignment: Alignment::Packed,
-            footer: footer_of(&file),
-            overwrite: false,
-            checksum: false,
-        };
+        let options = WriterOptions::default()
+            .with_alignment(Alignment::Packed)
+            .with_footer(footer_of(&file))
+            .with_overwrite(false)
+            .with_checksum(false);
         let mut writer = Writer::create(&target, &specs, options, &driver()).unwrap();
         for id in 0..specs.len() {
             // In parts of odd sizes: bands must not depend on the parts.
@@ -132,13 +130,13 @@ fn appending_gives_the_bytes_of_the_original() {
             indexes: true,
             version: None,
         };
-        let options = WriterOptions { footer: Some(first), checksum: false, ..WriterOptions::default() };
+        let options = WriterOptions::default().with_footer(first).with_checksum(false);
         let mut writer = Writer::create(&target, &[spec(0)], options, &driver()).unwrap();
         writer.push_rows(0, &tensor(&want, 0).unwrap()).unwrap();
         writer.finish().unwrap();
         let second =
             FooterSpec { history: history[1..].to_vec(), metadata: None, indexes: false, version: None };
-        let options = WriterOptions { footer: Some(second), checksum: false, ..WriterOptions::default() };
+        let options = WriterOptions::default().with_footer(second).with_checksum(false);
         let mut writer = Writer::append(&target, &[spec(1)], options.clone(), &driver()).unwrap();
         writer.push_rows(1, &tensor(&want, 1).unwrap()).unwrap();
         writer.finish().unwrap();
@@ -173,7 +171,7 @@ fn raw_payloads_are_aligned_by_gaps_or_by_order() {
         [(Alignment::Gaps, true), (Alignment::Sorted, false), (Alignment::Packed, false)]
     {
         let (storage, target) = memory();
-        let options = WriterOptions { alignment, checksum: false, ..WriterOptions::default() };
+        let options = WriterOptions::default().with_alignment(alignment).with_checksum(false);
         let mut writer = Writer::create(&target, &specs, options, &driver()).unwrap();
         let order = if alignment == Alignment::Sorted { [2, 0, 1] } else { [0, 1, 2] };
         for id in order {
@@ -283,8 +281,7 @@ fn a_table_written_back_is_the_same_array() {
         let file = case.open().unwrap();
         for (id, dataset) in case.datasets().iter().enumerate().take(12) {
             let table = file.table_at(id).unwrap();
-            let rows =
-                scan(&*table, &Scan { batch_rows: Some(11), ..Scan::all() }, &driver(), Order::Plan).unwrap();
+            let rows = scan(&*table, &Scan::all().with_batch_rows(11), &driver(), Order::Plan).unwrap();
             let batches: Vec<RecordBatch> = rows.map(Result::unwrap).collect();
             let text = shape(dataset, "shape").iter().map(u64::to_string).collect::<Vec<_>>().join(",");
             for settings in

@@ -72,7 +72,7 @@ impl Job<'_> {
     /// Copies an array; returns whether that is possible.
     fn array(&mut self, source: &Location, target: &Location) -> Result<bool> {
         // How values are shown does not matter here, but every value must be readable.
-        let open = OpenOptions { raw: true, text_as_binary: true, ..self.open.clone() };
+        let open = self.open.clone().with_raw(true).with_text_as_binary(true);
         let array = Arc::new(Array::open(source, &open)?);
         let unused_key = self.open.key.is_some() && array.key.is_none();
         let partly = array.fragments.iter().any(|fragment| !fragment.name.is_within(&array.range));
@@ -147,7 +147,7 @@ impl Job<'_> {
             if !seen.insert(label.uri.as_str()) {
                 continue;
             }
-            let open = OpenOptions { between: None, ..self.open.clone() };
+            let open = self.open.clone().with_between(None);
             let mut inner = Job { open: &open, driver: self.driver, out: Rewritten::default() };
             if !inner.array(&array.root.join(&label.uri), &target.join(&label.uri))? {
                 return Err(Error::internal("the array of a label cannot be copied"));
@@ -200,7 +200,7 @@ impl Job<'_> {
             MemberKind::Group => self.group(source, target, depth),
             MemberKind::Array => {
                 // A member without encryption needs no key.
-                let plain = OpenOptions { key: None, ..self.open.clone() };
+                let plain = self.open.clone().with_key(None);
                 let open = if is_encrypted(source, self.open)? { self.open } else { &plain };
                 let mut inner = Job { open, driver: self.driver, out: Rewritten::default() };
                 if !inner.array(source, target)? {

@@ -116,12 +116,10 @@ impl Table for ArrayTable {
         }
         let column = self.array.schema.dimensions.get(label.dimension as usize);
         let column = column.ok_or_else(|| Error::corrupt(format!("label '{name}' has no dimension")))?;
-        let options = OpenOptions {
-            between: Some((*self.array.range.start(), *self.array.range.end())),
-            key: self.array.secret.clone(),
-            limits: self.array.limits.clone(),
-            ..OpenOptions::default()
-        };
+        let options = OpenOptions::default()
+            .with_between((*self.array.range.start(), *self.array.range.end()))
+            .with_key(self.array.secret.clone())
+            .with_limits(self.array.limits.clone());
         let named = Array::open(&self.array.root.join(&label.uri), &options).in_file(&label.uri)?;
         let position = named.schema.dimensions.first().map(|dimension| dimension.name.clone());
         Ok(Label {

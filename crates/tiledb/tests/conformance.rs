@@ -41,7 +41,7 @@ const DENSE: &[&str] = &["kind=dense", "dims=y,x", "domain.y=0:11", "domain.x=0:
 const ROWS: &[&str] = &["extent=32"];
 
 fn options(pairs: &[&str]) -> WriteOptions {
-    WriteOptions { settings: Settings::from_pairs(pairs).unwrap(), ..WriteOptions::default() }
+    WriteOptions::default().with_settings(Settings::from_pairs(pairs).unwrap())
 }
 
 #[test]

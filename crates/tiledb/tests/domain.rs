@@ -66,7 +66,7 @@ fn info(location: &Location, options: &OpenOptions) -> Json {
 }
 
 fn until(end: u64) -> OpenOptions {
-    OpenOptions { between: Some((0, end)), ..OpenOptions::default() }
+    OpenOptions::default().with_between((0, end))
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn a_current_domain_and_the_full_domain_take_precedence_over_the_written_box() {
     array.write_dense(&[range(1, 1), range(2, 2)], &numbers(7..8), CellOrder::RowMajor, Some(10)).unwrap();
     let rows = cells(&location, &OpenOptions::default(), &Scan::all());
     assert_eq!((rows.len(), rows[4]), (9, (1, 2, 7)));
-    let full = OpenOptions { full_domain: true, ..OpenOptions::default() };
+    let full = OpenOptions::default().with_full_domain(true);
     let rows = cells(&location, &full, &Scan::all());
     assert_eq!((rows.len(), rows[12]), (100, (1, 2, 7)));
     assert_eq!(info(&location, &full)["tables"][0]["rows"], json!(100));

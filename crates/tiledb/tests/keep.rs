@@ -24,7 +24,7 @@ fn info(path: &Path, options: &OpenOptions) -> Json {
 }
 
 fn rows(path: &Path, options: &OpenOptions) -> Vec<String> {
-    let options = OpenOptions { raw: true, text_as_binary: true, ..options.clone() };
+    let options = options.clone().with_raw(true).with_text_as_binary(true);
     let container = open(path, &options).unwrap();
     let batches = read(&*container, &Scan::all()).unwrap();
     let schema = container.default_table().unwrap().schema();
@@ -80,9 +80,9 @@ fn settings_and_partial_times_require_rewriting_rows() {
     let folder = tempfile::tempdir().unwrap();
     let target = folder.path().join("copy");
     let (from, to) = (Location::local(case.join("array")).unwrap(), Location::local(&target).unwrap());
-    let key = OpenOptions { key: Some(Secret::new(vec![7; 32])), ..OpenOptions::default() };
+    let key = OpenOptions::default().with_key(Secret::new(vec![7; 32]));
     let settings = Settings::from_pairs(&["capacity=3"]).unwrap();
-    let with_settings = WriteOptions { settings, ..WriteOptions::default() };
+    let with_settings = WriteOptions::default().with_settings(settings);
     for (open, write) in [(&key, &WriteOptions::default()), (&OpenOptions::default(), &with_settings)] {
         assert!(TileDb.rewrite(&from, &to, open, write, &driver()).unwrap().is_none());
         assert!(!target.exists());
@@ -90,7 +90,7 @@ fn settings_and_partial_times_require_rewriting_rows() {
     // As of an earlier time, only data written by then is copied.
     let all = info(&case.join("array"), &OpenOptions::default());
     let first = all["fragments"][0]["timestamps"][1].as_u64().unwrap();
-    let early = OpenOptions { between: Some((0, first)), ..OpenOptions::default() };
+    let early = OpenOptions::default().with_between((0, first));
     assert!(rewrite(&case.join("array"), &target, &early));
     assert_eq!(info(&target, &OpenOptions::default())["fragments"].as_array().unwrap().len(), 1);
     assert_eq!(rows(&target, &OpenOptions::default()), rows(&case.join("array"), &early));

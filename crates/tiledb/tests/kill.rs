@@ -46,7 +46,7 @@ fn write(array: &ArrayWriter, folder: &Path, round: i32) {
     let timestamp = Some(10 + u64::try_from(round).unwrap());
     if is_sparse(folder) {
         let batch = RecordBatch::try_from_iter([("x", column((0..CELLS).collect())), ("a", values)]).unwrap();
-        array.write_sparse(&[batch], &SparseOptions { timestamp, ..SparseOptions::default() }).unwrap();
+        array.write_sparse(&[batch], &SparseOptions::default().with_timestamp(timestamp)).unwrap();
     } else {
         let batch = RecordBatch::try_from_iter([("a", values)]).unwrap();
         let all = Bounds { low: 0.into(), high: (CELLS - 1).into() };

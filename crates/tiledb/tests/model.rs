@@ -54,8 +54,7 @@ fn order() -> impl Strategy<Value = Layout> {
 }
 
 fn read_all(location: &Location) -> RecordBatch {
-    let container =
-        TileDb.open(location, &OpenOptions { full_domain: true, ..OpenOptions::default() }).unwrap();
+    let container = TileDb.open(location, &OpenOptions::default().with_full_domain(true)).unwrap();
     let batches = read(&*container, &Scan::all()).unwrap();
     let schema = container.default_table().unwrap().schema();
     arrow_select::concat::concat_batches(&schema, &batches).unwrap()
@@ -64,8 +63,7 @@ fn read_all(location: &Location) -> RecordBatch {
 /// Checks that all written data decodes, and that its statistics are correct.
 fn verify(location: &Location) {
     let mut report = Report::new(Depth::Deep);
-    let container =
-        TileDb.open(location, &OpenOptions { full_domain: true, ..OpenOptions::default() }).unwrap();
+    let container = TileDb.open(location, &OpenOptions::default().with_full_domain(true)).unwrap();
     container.verify(Depth::Deep, &support::driver(), &mut report).unwrap();
     assert!(report.ok(), "{}", report.to_json());
 }
@@ -174,7 +172,7 @@ proptest! {
                     model.extend(cells.iter().copied().zip(values.iter().copied()));
                     let columns: [(&str, ArrayRef); 2] =
                         [("x", Arc::new(Int32Array::from(cells.clone()))), ("a", Arc::new(Int32Array::from(values)))];
-                    let options = SparseOptions { timestamp: time, ..SparseOptions::default() };
+                    let options = SparseOptions::default().with_timestamp(time);
                     array.write_sparse(&[RecordBatch::try_from_iter(columns).unwrap()], &options).unwrap();
                 }
                 Step::Delete(low, high) => {
@@ -186,7 +184,7 @@ proptest! {
                     model.retain(|x, _| x < low || x > high);
                 }
                 Step::Consolidate { purge } => {
-                    array.consolidate(&Consolidation { purge: *purge, ..Consolidation::default() }).unwrap();
+                    array.consolidate(&Consolidation::default().with_purge(*purge)).unwrap();
                 }
                 Step::Vacuum => {
                     array.vacuum(Vacuum::Fragments).unwrap();

@@ -57,7 +57,7 @@ fn conditions_pushed_down_keep_exactly_the_matching_rows() {
         if expected["kind"] != "dense" && expected["kind"] != "sparse" {
             continue;
         }
-        let options = OpenOptions { raw: true, text_as_binary: true, ..options(&expected) };
+        let options = options(&expected).with_raw(true).with_text_as_binary(true);
         let container = open(&case.join("array"), &options).unwrap();
         let whole = read(&*container, &Scan::all()).unwrap();
         let total: usize = whole.iter().map(RecordBatch::num_rows).sum();
@@ -109,14 +109,14 @@ fn small_batches_contain_the_same_rows() {
         if expected["kind"] != "dense" && expected["kind"] != "sparse" {
             continue;
         }
-        let options = OpenOptions { raw: true, text_as_binary: true, ..options(&expected) };
+        let options = options(&expected).with_raw(true).with_text_as_binary(true);
         let container = open(&case.join("array"), &options).unwrap();
         let whole = rows(&read(&*container, &Scan::all()).unwrap());
         if whole.len() > 2000 {
             continue;
         }
         for batch_rows in [1, 5, 64] {
-            let scan = Scan { batch_rows: Some(batch_rows), ..Scan::all() };
+            let scan = Scan::all().with_batch_rows(batch_rows);
             assert_eq!(rows(&read(&*container, &scan).unwrap()), whole, "{} {batch_rows}", case.display());
         }
     }

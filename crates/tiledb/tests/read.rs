@@ -64,7 +64,7 @@ fn arrays_are_described() {
             same("enumeration", &got["values"], &plain(&want["values"]))?;
         }
         for (time, metadata) in expected["metadata_at"].as_object().into_iter().flatten() {
-            let at = OpenOptions { between: Some((0, time.parse().unwrap())), ..options(expected) };
+            let at = options(expected).with_between((0, time.parse().unwrap()));
             let container = open(&case.join("array"), &at).map_err(|e| e.to_string())?;
             same_metadata(&container.describe().map_err(|e| e.to_string())?.to_json()["metadata"], metadata)?;
         }
@@ -140,7 +140,7 @@ fn check_read(case: &Path, expected: &Json, request: &Json, raw: bool) -> Result
     let broken_text = fields.values().any(|field| {
         is_text(field["type"].as_str().unwrap()) && field["values"].as_array().unwrap().iter().any(not_utf8)
     });
-    let mut options = OpenOptions { raw, text_as_binary: broken_text, ..options(expected) };
+    let mut options = options(expected).with_raw(raw).with_text_as_binary(broken_text);
     if let Some(end) = request["open"].get("timestamp_end") {
         let start = request["open"].get("timestamp_start").and_then(Json::as_u64).unwrap_or(0);
         options.between = Some((start, end.as_u64().unwrap()));
@@ -257,8 +257,7 @@ fn a_key_is_needed_and_must_be_right() {
         let wrong: String = key.chars().rev().collect();
         let path = case.join("array");
         for given in [None, Some(wrong.as_bytes()), Some(&b"short"[..])] {
-            let options =
-                OpenOptions { key: given.map(tesselle_core::Secret::new), ..OpenOptions::default() };
+            let options = OpenOptions::default().with_key(given.map(tesselle_core::Secret::new));
             let error = open(&path, &options).map(|_| ()).unwrap_err();
             assert_eq!(error.kind(), tesselle_core::ErrorKind::Denied, "{error}");
         }

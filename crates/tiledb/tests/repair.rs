@@ -85,7 +85,7 @@ fn cut(case: &Path, folder: &Path, file: &str) -> PathBuf {
 fn the_tiles_of_a_damaged_fragment_that_decode_are_kept() {
     for (name, file) in [("sparse_rtree_levels", "d0.tdb"), ("dense_2d_tile_col_cell_row", "a0.tdb")] {
         let case = case(name);
-        let options = OpenOptions { text_as_binary: true, ..OpenOptions::default() };
+        let options = OpenOptions::default().with_text_as_binary(true);
         let folder = tempfile::tempdir().unwrap();
         let source = cut(&case, folder.path(), file);
         assert!(!report(&source, &options).ok());
@@ -151,7 +151,7 @@ fn a_fragment_of_damaged_tiles_is_dropped_and_the_others_stay() {
 fn statistics_that_the_engine_wrote_wrongly_are_rebuilt() {
     for name in ["dense_2d_partial_fill", "types_nullable_var", "sparse_1d_string"] {
         let case = case(name);
-        let options = OpenOptions { text_as_binary: true, raw: true, ..OpenOptions::default() };
+        let options = OpenOptions::default().with_text_as_binary(true).with_raw(true);
         let before = report(&case.join("array"), &options);
         assert!(before.findings().iter().any(|finding| finding.kind == "tile_statistics"), "{name}");
         let folder = tempfile::tempdir().unwrap();
@@ -199,7 +199,7 @@ fn a_repair_of_a_flipped_bit_keeps_the_law() {
     ] {
         // One of them is only in the full set.
         let Some(case) = cases().into_iter().find(|case| case.ends_with(name)) else { continue };
-        let options = OpenOptions { text_as_binary: true, ..options(&expected(&case)) };
+        let options = options(&expected(&case)).with_text_as_binary(true);
         let mut intact = Vec::new();
         files(&case.join("array"), &case.join("array"), &mut intact);
         let tally = repair_flips(&TileDb, &intact, &options, &driver(), (11, 60));

@@ -22,7 +22,7 @@ use tesselle_tiledb::{Attribute, Datatype, Dimension, Layout, TileDb};
 type Names = (Vec<u8>, Vec<u8>);
 
 fn bytes() -> OpenOptions {
-    OpenOptions { text_as_binary: true, ..OpenOptions::default() }
+    OpenOptions::default().with_text_as_binary(true)
 }
 
 /// Short strings of few distinct bytes, so that they share prefixes and differ where signs matter.
@@ -45,7 +45,7 @@ fn errors(container: &dyn Container) -> Vec<String> {
 }
 
 fn rows(container: &dyn Container, predicate: Option<Predicate>) -> Vec<(Names, i32)> {
-    let scan = Scan { predicate, ..Scan::all() };
+    let scan = Scan::all().with_predicate(predicate);
     let mut out = Vec::new();
     for batch in read(container, &scan).unwrap() {
         let (s, t) = (batch.column(0).as_binary::<i32>(), batch.column(1).as_binary::<i32>());
@@ -94,11 +94,11 @@ proptest! {
                 ("t", Arc::new(BinaryArray::from_iter_values(part.iter().map(|names| &names.1)))),
                 ("a", Arc::new(Int32Array::from(values))),
             ];
-            let options = SparseOptions { timestamp: Some(10 + time as u64), ..SparseOptions::default() };
+            let options = SparseOptions::default().with_timestamp(10 + time as u64);
             array.write_sparse(&[RecordBatch::try_from_iter(columns).unwrap()], &options).unwrap();
         }
         if consolidate {
-            array.consolidate(&Consolidation { purge, ..Consolidation::default() }).unwrap();
+            array.consolidate(&Consolidation::default().with_purge(purge)).unwrap();
             array.vacuum(Vacuum::Fragments).unwrap();
         }
         let container = TileDb.open(&location, &bytes()).unwrap();
@@ -129,7 +129,7 @@ fn ranges_prune_tiles_of_non_ascii_strings() {
             let inside = |row: &&(Names, i32)| (&low.0..=&high.0).contains(&&row.0.0);
             let wanted: Vec<_> = all.iter().filter(inside).cloned().collect();
             assert_eq!(rows(&*container, Some(predicate.clone())), wanted, "{low:?} {high:?}");
-            let scan = Scan { predicate: Some(predicate), ..Scan::all() };
+            let scan = Scan::all().with_predicate(predicate);
             pruned += container.default_table().unwrap().plan(&scan).unwrap().pruned;
         }
     }
@@ -143,7 +143,7 @@ fn cells_that_an_engine_merged_out_of_order_stay_gone_when_they_are_purged() {
     tesselle_core::testing::copy_folder(&case.join("array"), folder.path());
     let names = |predicate| {
         let container = open(folder.path(), &bytes()).unwrap();
-        let scan = Scan { predicate, ..Scan::all() };
+        let scan = Scan::all().with_predicate(predicate);
         let batches = read(&*container, &scan).unwrap();
         let of = |batch: &RecordBatch| {
             batch.column(0).as_binary::<i32>().iter().flatten().map(<[u8]>::to_vec).collect()
@@ -159,7 +159,7 @@ fn cells_that_an_engine_merged_out_of_order_stay_gone_when_they_are_purged() {
     ];
     array.write_sparse(&[RecordBatch::try_from_iter(columns).unwrap()], &SparseOptions::default()).unwrap();
     array.delete(&Predicate::compare("a", Comparison::Lt, 0), OnNull::Refuse, None).unwrap();
-    array.consolidate(&Consolidation { purge: true, ..Consolidation::default() }).unwrap();
+    array.consolidate(&Consolidation::default().with_purge(true)).unwrap();
     array.vacuum(Vacuum::Fragments).unwrap();
     let (mut wanted, mut found) = (before.into_iter().skip(1).step_by(2).collect::<Vec<_>>(), names(None));
     wanted.sort();

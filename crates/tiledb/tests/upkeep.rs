@@ -35,7 +35,7 @@ fn load(storage: &MemoryStorage, folder: &Path, path: &str) {
 
 /// All rows as strings; sorted for a sparse array, whose order is unspecified.
 fn rows(location: &Location, options: &OpenOptions, sparse: bool) -> Result<Vec<String>> {
-    let container = TileDb.open(location, &OpenOptions { text_as_binary: true, ..options.clone() })?;
+    let container = TileDb.open(location, &options.clone().with_text_as_binary(true))?;
     let batches = read(&*container, &Scan::all())?;
     let schema = container.default_table()?.schema();
     let columns: Vec<Vec<Json>> =
@@ -123,7 +123,7 @@ fn rewrite(case: &Path, expected: &Json) -> std::result::Result<bool, String> {
         return Ok(false);
     }
     let source = Location::local(case.join("array")).unwrap();
-    let options = OpenOptions { raw: true, text_as_binary: true, ..options(expected) };
+    let options = options(expected).with_raw(true).with_text_as_binary(true);
     let key = expected.pointer("/encryption/key_utf8").and_then(Json::as_str);
     let key = key.map(|key| Key::new(key.as_bytes().try_into().unwrap()));
     let Ok(old) = ArrayWriter::open(&source, key.clone()) else { return Ok(false) };

@@ -12,12 +12,12 @@ use arrow_array::RecordBatch;
 use support::{case, cases, driver, expected, open, read};
 use tesselle_core::testing::copy_folder;
 use tesselle_core::{Depth, Location, OpenOptions, Report, Scan};
-use tesselle_tiledb::meta::schema::ArrayKind;
+use tesselle_tiledb::ArrayKind;
 use tesselle_tiledb::write::{ArrayWriter, Consolidation, SparseOptions, Vacuum};
 use tesselle_tiledb::{Attribute, Datatype, MetadataValue};
 
 fn raw() -> OpenOptions {
-    OpenOptions { raw: true, text_as_binary: true, ..OpenOptions::default() }
+    OpenOptions::default().with_raw(true).with_text_as_binary(true)
 }
 
 fn batches(path: &Path) -> Vec<RecordBatch> {

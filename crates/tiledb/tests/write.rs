@@ -43,7 +43,7 @@ fn ints(values: impl IntoIterator<Item = i32>) -> ArrayRef {
 }
 
 fn at(timestamp: u64) -> SparseOptions {
-    SparseOptions { timestamp: Some(timestamp), ..SparseOptions::default() }
+    SparseOptions::default().with_timestamp(timestamp)
 }
 
 fn batch<'a>(columns: impl IntoIterator<Item = (&'a str, ArrayRef)>) -> RecordBatch {
@@ -123,7 +123,7 @@ fn encrypted_arrays_need_their_key() {
     let key = Key::new([7; 32]);
     let array = ArrayWriter::create(&location, &line(4), Some(key.clone()), Some(1)).unwrap();
     array.write_sparse(&[rows(&[3, 1, 2], 10)], &at(2)).unwrap();
-    let with_key = OpenOptions { key: Some(Secret::new([7; 32])), ..OpenOptions::default() };
+    let with_key = OpenOptions::default().with_key(Secret::new([7; 32]));
     assert_eq!(cells(&location, &with_key), [(1, 11), (2, 12), (3, 13)]);
     assert!(TileDb.open(&location, &OpenOptions::default()).is_err());
     assert!(ArrayWriter::open(&location, None).is_err());
@@ -138,7 +138,7 @@ fn time_travel_sees_each_state() {
     array.write_sparse(&[rows(&[2, 3], 100)], &at(20)).unwrap();
     array.delete(&Predicate::compare("x", Comparison::Eq, 1), OnNull::Refuse, Some(30)).unwrap();
     array.consolidate(&Consolidation::default()).unwrap();
-    let when = |time| OpenOptions { between: Some((0, time)), ..OpenOptions::default() };
+    let when = |time| OpenOptions::default().with_between((0, time));
     for vacuum in [false, true] {
         if vacuum {
             array.vacuum(Vacuum::Fragments).unwrap();
@@ -154,11 +154,11 @@ fn duplicates_and_disorder_are_refused_or_handled() {
     let location = place();
     let array = ArrayWriter::create(&location, &line(2), None, None).unwrap();
     assert!(array.write_sparse(&[rows(&[1, 1], 0)], &SparseOptions::default()).is_err());
-    let last = SparseOptions { on_duplicate: OnDuplicate::KeepLast, ..SparseOptions::default() };
+    let last = SparseOptions::default().with_on_duplicate(OnDuplicate::KeepLast);
     let twice = batch([("x", ints([1, 0, 1])), ("a", ints([5, 6, 7]))]);
     array.write_sparse(&[twice], &last).unwrap();
     assert_eq!(cells(&location, &OpenOptions::default()), [(0, 6), (1, 7)]);
-    let global = SparseOptions { in_global_order: true, ..SparseOptions::default() };
+    let global = SparseOptions::default().with_in_global_order(true);
     assert!(array.write_sparse(&[rows(&[5, 4], 0)], &global).is_err());
     assert!(
         array.write_sparse(&[rows(&[1000], 0)], &SparseOptions::default()).is_err(),
@@ -397,7 +397,7 @@ fn arrays_of_other_formats_come_over_tile_by_tile() {
     let cells: Vec<u8> = (0..11 * 7 * 3).flat_map(|i: i32| i.to_le_bytes()).collect();
     let source = TiledArray::new(DType::I32, &[11, 7, 3], &[4, 3, 2], &cells).unwrap();
     let location = place();
-    let mut options = WriteOptions { table: Some("t".to_owned()), ..WriteOptions::default() };
+    let mut options = WriteOptions::default().with_table("t".to_owned());
     options.settings.set("filters", "byteshuffle,zstd:3");
     let summary = TileDb.create_from_array(&location, &source, &options, &support::driver()).unwrap();
     assert_eq!((summary.rows, summary.pieces), (231, 18));
@@ -468,7 +468,7 @@ fn rows_with_coordinates_fill_a_box_in_any_order() {
     assert_eq!(ranges, [range(-1, 0), range(1, 2)]);
     array.write_dense_rows(Some(&ranges), std::slice::from_ref(&rows), Some(3)).unwrap();
     let container = open(&place, &OpenOptions::default());
-    let scan = Scan { selection: Some(region), ..Scan::all() };
+    let scan = Scan::all().with_selection(region);
     let batches = read(&*container, &scan).unwrap();
     assert_eq!(batches[0].column_by_name("a").unwrap(), &ints([1, 2, 3, 4]));
     // A hole, a duplicate position, a position outside.

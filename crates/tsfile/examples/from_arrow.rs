@@ -9,7 +9,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (Some(input), Some(output)) = (args.next(), args.next()) else {
         return Err("usage: from_arrow IN.arrow OUT.tsfile [name=value]…".into());
     };
-    let mut options = WriteOptions { overwrite: true, ..WriteOptions::default() };
+    let mut options = WriteOptions::default().with_overwrite(true);
     for setting in args {
         let (name, value) = setting.split_once('=').ok_or("settings are name=value")?;
         options.settings.set(name, value);

@@ -34,7 +34,7 @@ mod describe;
 mod format;
 mod layout;
 mod legacy;
-pub mod meta;
+mod meta;
 mod open;
 pub mod original;
 mod points;
@@ -42,6 +42,8 @@ mod read;
 mod repair;
 mod rewrite;
 mod table;
+#[doc(hidden)]
+pub mod testing;
 pub mod tools;
 pub mod upkeep;
 mod verify;
@@ -49,4 +51,6 @@ mod walk;
 pub mod write;
 
 pub use format::TsFile;
+pub use meta::schema::{Category, MeasurementSchema, Properties, TableSchema};
+pub use meta::{Compression, DataType, DeviceId, Encoding, Physical, Sum, Value, Version};
 pub use write::WriteOptions;

@@ -10,11 +10,9 @@ use std::sync::Arc;
 use tesselle_core::storage::MemoryStorage;
 use tesselle_core::testing::{RepairTally, repair_flips};
 use tesselle_core::{Depth, Format, Location, OpenOptions, Outcome, Repaired, Report, Scan};
-use tesselle_tsfile::TsFile;
-use tesselle_tsfile::meta::schema::MeasurementSchema;
-use tesselle_tsfile::meta::{Compression, DataType, Encoding, Version};
 use tesselle_tsfile::tools::Dumped;
 use tesselle_tsfile::write::{Column, Values, Writer, WriterOptions};
+use tesselle_tsfile::{Compression, DataType, Encoding, MeasurementSchema, TsFile, Version};
 
 /// Small files of every version and model.
 const CASES: [&str; 18] = [
@@ -44,7 +42,7 @@ const FLIPS: u32 = 120;
 #[test]
 fn repairs_of_flipped_bits_follow_the_rules() {
     let driver = golden::driver();
-    let options = OpenOptions { text_as_binary: true, ..OpenOptions::default() };
+    let options = OpenOptions::default().with_text_as_binary(true);
     let mut all = RepairTally::default();
     for (name, path, expected) in golden::cases("tsfile") {
         if !CASES.contains(&name.as_str()) || expected.get("complete").is_some_and(|c| c == false) {
@@ -144,7 +142,7 @@ fn unapplied_deletions_next_to_a_file_are_reported() {
 fn paged(version: Version, aligned: bool) -> Vec<u8> {
     let storage = MemoryStorage::new();
     let location = Location::new(Arc::new(storage.clone()), "f.tsfile");
-    let options = WriterOptions { page_points: 10, ..WriterOptions::for_version(version) };
+    let options = WriterOptions::for_version(version).with_page_points(10);
     let mut writer = Writer::create(&location, false, options, &golden::driver()).unwrap();
     let device = writer.device_id("root.d");
     let series = |name: &str| MeasurementSchema {

@@ -13,7 +13,7 @@ use tesselle_core::storage::MemoryStorage;
 use tesselle_core::testing::flips;
 use tesselle_core::{Container, Depth, Driver, Format, Location, OpenOptions, Predicate, Report, Scan};
 use tesselle_tsfile::TsFile;
-use tesselle_tsfile::meta::mods2;
+use tesselle_tsfile::testing as mods2;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/iotdb-2.0.1");
 

@@ -7,13 +7,11 @@ use std::sync::Arc;
 
 use tesselle_core::storage::MemoryStorage;
 use tesselle_core::{Depth, Driver, DriverOptions, Format, Location, OpenOptions, Report, Scan, driver};
-use tesselle_tsfile::TsFile;
-use tesselle_tsfile::meta::schema::MeasurementSchema;
-use tesselle_tsfile::meta::{Compression, DataType, Encoding, Version};
 use tesselle_tsfile::write::{Writer, WriterOptions};
+use tesselle_tsfile::{Compression, DataType, Encoding, MeasurementSchema, TsFile, Version};
 
 fn driver() -> Driver {
-    Driver::new(&DriverOptions { threads: Some(1), ..DriverOptions::default() }).unwrap()
+    Driver::new(&DriverOptions::default().with_threads(1)).unwrap()
 }
 
 fn original(name: &str) -> std::path::PathBuf {

@@ -11,10 +11,8 @@ use arrow_array::types::{Float32Type, Float64Type};
 use proptest::prelude::*;
 use tesselle_core::storage::MemoryStorage;
 use tesselle_core::{Depth, ErrorKind, Format, Location, OpenOptions, Report, Scan, Summary};
-use tesselle_tsfile::TsFile;
-use tesselle_tsfile::meta::schema::MeasurementSchema;
-use tesselle_tsfile::meta::{Compression, DataType, Encoding, Version};
 use tesselle_tsfile::write::{Column, Values, Writer, WriterOptions};
+use tesselle_tsfile::{Compression, DataType, Encoding, MeasurementSchema, TsFile, Version};
 
 fn write(
     version: Version,
@@ -34,7 +32,7 @@ fn try_write(
     decimals: Option<u32>,
     values: &Values,
 ) -> tesselle_core::Result<Summary> {
-    let options = WriterOptions { page_points: 40, ..WriterOptions::for_version(version) };
+    let options = WriterOptions::for_version(version).with_page_points(40);
     let mut writer = Writer::create(location, false, options, &golden::driver())?;
     let device = writer.device_id("root.d");
     let (data_type, rows) = match values {

@@ -10,10 +10,8 @@ use std::sync::Arc;
 use serde_json::Value;
 use tesselle_core::storage::MemoryStorage;
 use tesselle_core::{Depth, Format, Location, OpenOptions, Report};
-use tesselle_tsfile::TsFile;
-use tesselle_tsfile::meta::schema::MeasurementSchema;
-use tesselle_tsfile::meta::{Compression, DataType, Encoding, Version};
 use tesselle_tsfile::write::{Column, Values, Writer, WriterOptions};
+use tesselle_tsfile::{Compression, DataType, Encoding, MeasurementSchema, TsFile, Version};
 
 fn verify(path: &Path) -> Report {
     let mut report = Report::new(Depth::Deep);

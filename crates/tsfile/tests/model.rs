@@ -12,12 +12,12 @@ use golden::{Plain, cell};
 use proptest::prelude::*;
 use tesselle_core::storage::MemoryStorage;
 use tesselle_core::{Container, Driver, Format, Location, OpenOptions, Predicate, Scan};
+use tesselle_tsfile::MeasurementSchema;
 use tesselle_tsfile::TsFile;
-use tesselle_tsfile::meta::deletion::{Deletion, Target};
-use tesselle_tsfile::meta::schema::MeasurementSchema;
-use tesselle_tsfile::meta::{Compression, DataType, Encoding, Version, mods2};
+use tesselle_tsfile::testing::{self as mods2, Deletion, Target};
 use tesselle_tsfile::tools::Dumped;
 use tesselle_tsfile::write::{Column, Strings, Values, Writer, WriterOptions};
+use tesselle_tsfile::{Compression, DataType, Encoding, Version};
 
 /// A row: time, and a value or none for each column.
 type Row = (i64, Option<i32>, Option<f64>, Option<String>);
@@ -41,7 +41,7 @@ fn schema(name: &str, data_type: DataType, encoding: Encoding) -> MeasurementSch
 }
 
 fn write_file(location: &Location, file: &FileModel, driver: &Driver) {
-    let options = WriterOptions { page_points: 3, ..WriterOptions::for_version(file.version) };
+    let options = WriterOptions::for_version(file.version).with_page_points(3);
     let mut writer = Writer::create(location, false, options, driver).unwrap();
     let device = writer.device_id("root.d");
     let series = vec![

@@ -7,10 +7,8 @@ use std::sync::Arc;
 use tesselle_core::driver::{Order as RowOrder, scan};
 use tesselle_core::storage::MemoryStorage;
 use tesselle_core::{Driver, DriverOptions, Format, Known, Location, OpenOptions, Scan, Storage};
-use tesselle_tsfile::TsFile;
-use tesselle_tsfile::meta::schema::MeasurementSchema;
-use tesselle_tsfile::meta::{Compression, DataType, Encoding, Version};
 use tesselle_tsfile::write::{Column, Strings, Values, Writer, WriterOptions};
+use tesselle_tsfile::{Compression, DataType, Encoding, MeasurementSchema, TsFile, Version};
 
 fn series(name: &str, data_type: DataType, encoding: Encoding) -> MeasurementSchema {
     let compression = Compression::Snappy;
@@ -18,7 +16,7 @@ fn series(name: &str, data_type: DataType, encoding: Encoding) -> MeasurementSch
 }
 
 fn driver() -> Driver {
-    Driver::new(&DriverOptions { threads: Some(2), ..DriverOptions::default() }).unwrap()
+    Driver::new(&DriverOptions::default().with_threads(2)).unwrap()
 }
 
 /// Writes 3,000 rows in batches of the given sizes, repeated.
@@ -84,7 +82,7 @@ fn tasks_that_share_large_chunks_return_every_row_once_and_in_order() {
     for aligned in [false, true] {
         let storage = Arc::new(MemoryStorage::new());
         let location = Location::new(Arc::clone(&storage) as Arc<dyn Storage>, "f.tsfile");
-        let options = WriterOptions { group_bytes: usize::MAX, ..WriterOptions::for_version(Version::V4) };
+        let options = WriterOptions::for_version(Version::V4).with_group_bytes(usize::MAX);
         let mut writer = Writer::create(&location, false, options, &driver()).unwrap();
         let id = writer.device_id("root.sg.d");
         let schemas = ["a", "b"].map(|name| series(name, DataType::Int64, Encoding::Ts2Diff));
@@ -146,7 +144,7 @@ fn a_scan_of_a_short_time_range_reads_only_headers_and_the_needed_pages() {
     ] {
         let storage = Arc::new(MemoryStorage::new());
         let location = Location::new(Arc::clone(&storage) as Arc<dyn Storage>, "f.tsfile");
-        let mut options = WriterOptions { group_bytes: usize::MAX, ..WriterOptions::for_version(version) };
+        let mut options = WriterOptions::for_version(version).with_group_bytes(usize::MAX);
         (options.page_points, options.page_bytes) = (5000, 1 << 20);
         let mut writer = Writer::create(&location, false, options, &driver()).unwrap();
         let id = writer.device_id("root.sg.d");

@@ -31,8 +31,7 @@ fn whole_files() -> Vec<(String, std::path::PathBuf)> {
 
 fn rewrite(source: &Location, settings: &[&str]) -> tesselle_core::Result<(Location, Rewritten)> {
     let target = Location::new(Arc::new(MemoryStorage::new()), "out.tsfile");
-    let options =
-        WriteOptions { settings: Settings::from_pairs(settings).unwrap(), ..WriteOptions::default() };
+    let options = WriteOptions::default().with_settings(Settings::from_pairs(settings).unwrap());
     let rewritten = TsFile.rewrite(source, &target, &OpenOptions::default(), &options, &golden::driver())?;
     let rewritten = rewritten.unwrap();
     let container = TsFile.open(&target, &OpenOptions::default()).unwrap();
@@ -44,7 +43,7 @@ fn rewrite(source: &Location, settings: &[&str]) -> tesselle_core::Result<(Locat
 
 /// Every point: device, measurement, time, value.
 fn points(location: &Location) -> BTreeSet<String> {
-    let options = OpenOptions { text_as_binary: true, ..OpenOptions::default() };
+    let options = OpenOptions::default().with_text_as_binary(true);
     let container = TsFile.open(location, &options).unwrap();
     let (_, batches) = golden::rows(&*container, "*", &Scan::all()).unwrap();
     let mut points = BTreeSet::new();

@@ -9,12 +9,10 @@ use std::sync::Arc;
 
 use tesselle_core::storage::MemoryStorage;
 use tesselle_core::{Depth, ErrorKind, Format, Location, OpenOptions, Report, Scan, Settings};
-use tesselle_tsfile::TsFile;
-use tesselle_tsfile::meta::schema::MeasurementSchema;
-use tesselle_tsfile::meta::{Compression, DataType, Encoding, Version};
 use tesselle_tsfile::tools;
 use tesselle_tsfile::upkeep::{Points, Series, compact, delete};
 use tesselle_tsfile::write::{Column, Values, Writer, WriterOptions};
+use tesselle_tsfile::{Compression, DataType, Encoding, MeasurementSchema, TsFile, Version};
 
 fn write(location: &Location, version: Version, times: std::ops::Range<i64>) {
     let options = WriterOptions::for_version(version);

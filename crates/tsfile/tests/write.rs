@@ -19,7 +19,7 @@ use tesselle_core::{Driver, DriverOptions, Format, Location, OpenOptions, Scan, 
 use tesselle_tsfile::TsFile;
 
 fn driver() -> Driver {
-    Driver::new(&DriverOptions { threads: Some(2), memory: None }).unwrap()
+    Driver::new(&DriverOptions::default().with_threads(2)).unwrap()
 }
 
 fn memory() -> Location {
@@ -27,7 +27,7 @@ fn memory() -> Location {
 }
 
 fn options(table: &str, settings: &[(&str, String)]) -> WriteOptions {
-    let mut options = WriteOptions { table: Some(table.into()), ..WriteOptions::default() };
+    let mut options = WriteOptions::default().with_table(table.to_owned());
     if table.is_empty() {
         options.table = None;
     }

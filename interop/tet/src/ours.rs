@@ -31,7 +31,7 @@ pub fn footer(case: &Case, indexes: bool) -> FooterSpec {
 
 /// Writes a case.
 pub fn write(case: &Case, path: &Path, alignment: Alignment, footer: Option<FooterSpec>) -> Outcome {
-    let options = WriterOptions { overwrite: true, alignment, footer, ..WriterOptions::default() };
+    let options = WriterOptions::default().with_overwrite(true).with_alignment(alignment).with_footer(footer);
     let mut writer = Writer::create(&Location::local(path)?, &[spec(case, "a")], options, driver())?;
     writer.push_rows(0, &case.bytes)?;
     writer.finish()?;

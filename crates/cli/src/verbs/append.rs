@@ -55,7 +55,7 @@ impl Append {
         let driver = resources.driver()?.with_progress(Bar::new(""));
         let mut append = tesselle::append(&self.input, &self.target)
             .opener(self.rows.opener(&self.read)?)
-            .target_options(OpenOptions { key: self.read.options()?.key, ..OpenOptions::default() })
+            .target_options(OpenOptions::default().with_key(self.read.options()?.key))
             .scan(self.rows.scan())
             .casts(self.rows.casts()?)
             .options(Settings::from_pairs(&self.settings)?);

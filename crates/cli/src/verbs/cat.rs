@@ -11,8 +11,8 @@ use arrow_schema::SchemaRef;
 use clap::Args;
 use tesselle::core::{ArrayRequest, Context, WriteTarget};
 use tesselle::{
-    ArrayView, Dataset, DatasetTable, Driver, Error, Format, NamedRange, OpenOptions, Predicate, Region,
-    Result, Scan, Selection, Table, WriteOptions,
+    ArrayView, Dataset, DatasetTable, Driver, Error, Format, NamedRange, Predicate, Region, Result, Scan,
+    Selection, Table, WriteOptions,
 };
 
 use crate::args::{ReadArgs, ResourceArgs, parse_condition};
@@ -92,7 +92,7 @@ const SCREEN_ROWS: u64 = 40;
 impl Cat {
     pub(crate) fn run(mut self, resources: &ResourceArgs) -> Result<Outcome> {
         let driver = resources.driver()?.with_progress(Bar::new(""));
-        let options = OpenOptions { deleted: self.deleted, ..self.read.options()? };
+        let options = self.read.options()?.with_deleted(self.deleted);
         let opener = self.read.opener_with(self.table.as_deref(), options);
         let opener = opener.on(&driver);
         if self.all {
@@ -120,13 +120,11 @@ impl Cat {
     }
 
     fn scan(&self) -> Scan {
-        Scan {
-            columns: self.columns.clone(),
-            predicate: self.condition.clone(),
-            selection: self.slice.clone(),
-            limit: self.limit,
-            ..Scan::default()
-        }
+        Scan::default()
+            .with_columns(self.columns.clone())
+            .with_predicate(self.condition.clone())
+            .with_selection(self.slice.clone())
+            .with_limit(self.limit)
     }
 
     /// Each table into a file of its own.

@@ -63,13 +63,10 @@ impl Index {
     pub(crate) fn run(self, resources: &ResourceArgs) -> Result<Outcome> {
         let started = Instant::now();
         let driver = resources.driver()?.with_progress(Bar::new(""));
-        let options = IndexOptions {
-            text: self.text.clone(),
-            stored: self.stored.clone(),
-            id: self.id.clone(),
-            overwrite: self.force,
-            ..IndexOptions::default()
-        };
+        let options = IndexOptions::text(self.text.clone())
+            .with_stored(self.stored.clone())
+            .with_id(self.id.clone())
+            .with_overwrite(self.force);
         let index = tesselle::index(&self.input, &self.output).with(options);
         let summary = index.opener(self.read.opener(self.table.as_deref())?).on(&driver).run()?;
         let replaced =

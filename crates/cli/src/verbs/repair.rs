@@ -1,7 +1,7 @@
 //! `tess repair`: recovers what can be recovered, next to the original.
 
 use clap::Args;
-use tesselle::{OpenOptions, Repaired, Result};
+use tesselle::{Repaired, Result};
 
 use crate::args::{ReadArgs, ResourceArgs};
 use crate::{Outcome, format, out};
@@ -48,7 +48,7 @@ pub(crate) struct Repair {
 impl Repair {
     pub(crate) fn run(self, resources: &ResourceArgs) -> Result<Outcome> {
         let driver = resources.driver()?;
-        let options = OpenOptions { fill: self.fill.clone(), ..self.read.options()? };
+        let options = self.read.options()?.with_fill(self.fill.clone());
         let opener = self.read.opener_with(None, options);
         let repair = tesselle::repair(&self.uri).opener(opener).on(&driver);
         let (repaired, backup) = if let Some(target) = &self.target {

@@ -100,15 +100,14 @@ impl Search {
 
     pub(crate) fn run(self, resources: &ResourceArgs) -> Result<Outcome> {
         given::location(&self.uri)?;
-        let options = SearchOptions {
-            k: self.k,
-            offset: self.offset,
-            total: self.total,
-            syntax: if self.plain { Syntax::Plain } else { Syntax::Boolean },
-            filter: self.condition.clone(),
-            highlight: Some(HIGHLIGHT),
-            boosts: self.boosts(),
-        };
+        let options = SearchOptions::default()
+            .with_k(self.k)
+            .with_offset(self.offset)
+            .with_total(self.total)
+            .with_syntax(if self.plain { Syntax::Plain } else { Syntax::Boolean })
+            .with_filter(self.condition.clone())
+            .with_highlight(HIGHLIGHT)
+            .with_boosts(self.boosts());
         let driver = resources.driver()?;
         let search = tesselle::search(&self.uri, &self.query).with(options);
         let hits = search.opener(self.read.opener(None)?).on(&driver).run()?;

@@ -161,7 +161,7 @@ fn add(
         return Err(Error::invalid("level and checksum require the codec zstd").hint("add --set codec=zstd"));
     }
     let location = Location::local(file)?;
-    let options = WriterOptions { checksum: checksum.unwrap_or(true), ..WriterOptions::default() };
+    let options = WriterOptions::default().with_checksum(checksum.unwrap_or(true));
     let id = tet::File::open(&location, &OpenOptions::default())?.datasets();
     let mut writer = Writer::append(&location, std::slice::from_ref(&spec), options, driver)?;
     writer.put_array(id, &*array)?;

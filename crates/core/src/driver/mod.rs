@@ -33,12 +33,29 @@ pub use shared::{default_driver, set_default_driver};
 use crate::error::{Error, ErrorKind, Result};
 
 /// How a driver is set up.
+#[non_exhaustive]
 #[derive(Debug, Clone, Default)]
 pub struct DriverOptions {
     /// Decoding threads; `None` is one per core.
     pub threads: Option<usize>,
     /// Memory for tasks in progress, in bytes; `None` is a quarter of the machine's free memory, at least 256 MiB.
     pub memory: Option<u64>,
+}
+
+impl DriverOptions {
+    /// Sets [`DriverOptions::threads`](Self#structfield.threads).
+    #[must_use]
+    pub fn with_threads(mut self, threads: impl Into<Option<usize>>) -> Self {
+        self.threads = threads.into();
+        self
+    }
+
+    /// Sets [`DriverOptions::memory`](Self#structfield.memory).
+    #[must_use]
+    pub fn with_memory(mut self, memory: impl Into<Option<u64>>) -> Self {
+        self.memory = memory.into();
+        self
+    }
 }
 
 /// Runs tasks.

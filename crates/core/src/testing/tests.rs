@@ -4,7 +4,7 @@ use arrow_array::{ArrayRef, Float64Array, Int32Array, RecordBatch, StringArray};
 
 use super::*;
 use crate::driver::{Driver, DriverOptions};
-use crate::format::WriteOptions;
+use crate::options::WriteOptions;
 use crate::scan::Scan;
 use crate::storage::{LocalStorage, Location, MemoryStorage, Storage};
 

@@ -70,7 +70,7 @@ fn scan_of(plan: &LogicalPlan, table: &dyn Table) -> Option<Scan> {
         LogicalPlan::TableScan(scan) => {
             let names = scan.projected_schema.fields().iter().map(|field| field.name().clone());
             let plain = scan.filters.is_empty() && scan.fetch.is_none();
-            plain.then(|| Scan { columns: Some(names.collect()), ..Scan::default() })
+            plain.then(|| Scan::default().columns(names))
         }
         LogicalPlan::SubqueryAlias(alias) => scan_of(&alias.input, table),
         LogicalPlan::Projection(Projection { expr, input, .. }) => {

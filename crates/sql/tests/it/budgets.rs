@@ -54,8 +54,7 @@ fn answer(folder: &Path, sql: &str, threads: usize, memory: u64) -> tesselle::Re
     let sql = sql.replace('@', &format!("{}/", folder.display()));
     let shown = format!("{threads} threads, {memory} bytes: {sql}");
     std::thread::spawn(move || {
-        let options =
-            SessionOptions { threads: Some(threads), memory: Some(memory), ..SessionOptions::default() };
+        let options = SessionOptions::default().with_threads(threads).with_memory(memory);
         let answer = Session::new(&options).and_then(|session| rows(&session, &sql));
         let _ = done.send(answer);
     });

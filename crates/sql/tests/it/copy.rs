@@ -130,7 +130,7 @@ fn copies_of_a_file_keep_what_the_file_knows_of_its_rows() {
     support::make_files(folder.path());
     let root = folder.path().to_str().unwrap();
     let session = support::session(true);
-    let driver = Driver::new(&DriverOptions { threads: Some(2), memory: None }).unwrap();
+    let driver = Driver::new(&DriverOptions::default().with_threads(2)).unwrap();
     let source = format!("{root}/grid.tet");
     let dense = format!("{root}/dense.tiledb");
     tesselle::convert(&source, &dense).on(&driver).run().unwrap();
@@ -188,7 +188,7 @@ fn copy_and_convert_write_the_same_file() {
     ]);
     support::write_foreign(std::path::Path::new(&source), &rows);
     let session = support::session(true);
-    let driver = Driver::new(&DriverOptions { threads: Some(1), memory: None }).unwrap();
+    let driver = Driver::new(&DriverOptions::default().with_threads(1)).unwrap();
     for (format, columns, settings) in [
         ("tet", "time,a", &[("chunk", "100")][..]),
         ("zarr", "time,a", &[("chunk", "100")]),

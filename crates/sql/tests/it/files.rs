@@ -98,7 +98,7 @@ fn a_sort_larger_than_the_memory_spills() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("big.tatami");
     support::write(&path, "tatami", None, &["row_group_rows=20000"], &support::mixed(200_000));
-    let options = SessionOptions { threads: Some(2), memory: Some(16 << 20), ..SessionOptions::default() };
+    let options = SessionOptions::default().with_threads(2).with_memory(16 << 20);
     let session = tesselle_sql::Session::new(&options).unwrap();
     let sql = format!("EXPLAIN ANALYZE SELECT * FROM '{}' ORDER BY exact, id", path.display());
     let plan = rows(&session, &sql).unwrap().join("\n");

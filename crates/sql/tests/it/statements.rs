@@ -94,7 +94,7 @@ fn mutated_statements_are_planned_or_refused() {
     let place = |name: &str| folder.path().join(name);
     support::write(&place("a.tatami"), "tatami", None, &[], &support::mixed(200));
     support::write(&place("b.tet"), "tet", None, &[], &support::grid(8));
-    let session = Session::new(&SessionOptions { threads: Some(1), ..SessionOptions::default() }).unwrap();
+    let session = Session::new(&SessionOptions::default().with_threads(1)).unwrap();
     session.register("a", place("a.tatami").to_str().unwrap()).unwrap();
     session.register("b", place("b.tet").to_str().unwrap()).unwrap();
     let (next, statements) = channel::<String>();

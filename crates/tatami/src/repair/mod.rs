@@ -36,7 +36,7 @@ pub(crate) fn repair(
     driver: &Driver,
 ) -> Result<Repaired> {
     // Strings are copied as bytes: a repair does not check UTF-8.
-    let options = OpenOptions { text_as_binary: true, ..options.clone() };
+    let options = options.clone().with_text_as_binary(true);
     let (file, notes) = match locate::locate(source, &options)? {
         locate::Located::File(file, notes) => (file, notes),
         locate::Located::Lost(error) => return records::salvage(source, target, &options, driver, &error),

@@ -23,6 +23,7 @@ use crate::collection::{Collection, MANIFEST_NAME};
 const MIN_CANDIDATES: usize = 64;
 
 /// Options of a search.
+#[non_exhaustive]
 #[derive(Debug, Clone, PartialEq)]
 pub struct SearchOptions {
     /// Number of hits.
@@ -39,6 +40,57 @@ pub struct SearchOptions {
     pub highlight: Option<usize>,
     /// How much words in some fields count.
     pub boosts: Boosts,
+}
+
+impl SearchOptions {
+    /// Sets [`SearchOptions::k`](Self#structfield.k).
+    #[must_use]
+    pub fn with_k(mut self, k: usize) -> Self {
+        self.k = k;
+        self
+    }
+
+    /// Sets [`SearchOptions::offset`](Self#structfield.offset).
+    #[must_use]
+    pub fn with_offset(mut self, offset: usize) -> Self {
+        self.offset = offset;
+        self
+    }
+
+    /// Sets [`SearchOptions::total`](Self#structfield.total).
+    #[must_use]
+    pub fn with_total(mut self, total: bool) -> Self {
+        self.total = total;
+        self
+    }
+
+    /// Sets [`SearchOptions::syntax`](Self#structfield.syntax).
+    #[must_use]
+    pub fn with_syntax(mut self, syntax: Syntax) -> Self {
+        self.syntax = syntax;
+        self
+    }
+
+    /// Sets [`SearchOptions::filter`](Self#structfield.filter).
+    #[must_use]
+    pub fn with_filter(mut self, filter: impl Into<Option<Predicate>>) -> Self {
+        self.filter = filter.into();
+        self
+    }
+
+    /// Sets [`SearchOptions::highlight`](Self#structfield.highlight).
+    #[must_use]
+    pub fn with_highlight(mut self, highlight: impl Into<Option<usize>>) -> Self {
+        self.highlight = highlight.into();
+        self
+    }
+
+    /// Sets [`SearchOptions::boosts`](Self#structfield.boosts).
+    #[must_use]
+    pub fn with_boosts(mut self, boosts: Boosts) -> Self {
+        self.boosts = boosts;
+        self
+    }
 }
 
 impl Default for SearchOptions {

@@ -60,7 +60,7 @@ impl Segment {
     /// shown as hits instead of refused. Documents are identified by row, so deleted ones are rows too; the
     /// index marks them.
     pub(crate) fn options(options: &OpenOptions) -> OpenOptions {
-        OpenOptions { text_as_binary: true, deleted: true, ..options.clone() }
+        options.clone().with_text_as_binary(true).with_deleted(true)
     }
 
     /// The segment in an open file, which reads text as bytes.

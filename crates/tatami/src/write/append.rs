@@ -1,6 +1,6 @@
 //! Rows for a file that exists: new row groups behind those it has, and a new footer.
 
-use tesselle_core::{Action, AppendRequest, Driver, Error, OpenOptions, Result, Sink as _, Summary};
+use tesselle_core::{Action, AppendRequest, Driver, Error, Result, Sink as _, Summary};
 
 use super::options::WriterOptions;
 use super::writer::Writer;
@@ -33,7 +33,7 @@ pub(crate) fn append(request: AppendRequest<'_>, driver: &Driver) -> Result<Summ
             .file(location.path())
             .hint("write the rows to a file and add that to the collection"));
     }
-    let open = OpenOptions { raw: false, text_as_binary: false, deleted: false, ..request.open.clone() };
+    let open = request.open.clone().with_raw(false).with_text_as_binary(false).with_deleted(false);
     let file = File::open(location, &open)?;
     if is_segment(&file) {
         return Err(Error::invalid(

@@ -30,6 +30,7 @@ pub enum FooterChange {
 }
 
 /// How a file is rewritten.
+#[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RewriteOptions {
     /// The chunk shape of every dataset of this rank; others, and all if absent, keep theirs.
@@ -46,6 +47,57 @@ pub struct RewriteOptions {
     pub footer: FooterChange,
     /// Alignment, checksums, and a footer to replace that of the source.
     pub writer: WriterOptions,
+}
+
+impl RewriteOptions {
+    /// Sets [`RewriteOptions::chunk_shape`](Self#structfield.chunk_shape).
+    #[must_use]
+    pub fn with_chunk_shape(mut self, chunk_shape: impl Into<Option<Vec<u64>>>) -> Self {
+        self.chunk_shape = chunk_shape.into();
+        self
+    }
+
+    /// Sets [`RewriteOptions::codec`](Self#structfield.codec).
+    #[must_use]
+    pub fn with_codec(mut self, codec: impl Into<Option<Codec>>) -> Self {
+        self.codec = codec.into();
+        self
+    }
+
+    /// Sets [`RewriteOptions::level`](Self#structfield.level).
+    #[must_use]
+    pub fn with_level(mut self, level: impl Into<Option<i32>>) -> Self {
+        self.level = level.into();
+        self
+    }
+
+    /// Sets [`RewriteOptions::recompress`](Self#structfield.recompress).
+    #[must_use]
+    pub fn with_recompress(mut self, recompress: bool) -> Self {
+        self.recompress = recompress;
+        self
+    }
+
+    /// Sets [`RewriteOptions::budget`](Self#structfield.budget).
+    #[must_use]
+    pub fn with_budget(mut self, budget: impl Into<Option<MemoryBudget>>) -> Self {
+        self.budget = budget.into();
+        self
+    }
+
+    /// Sets [`RewriteOptions::footer`](Self#structfield.footer).
+    #[must_use]
+    pub fn with_footer(mut self, footer: FooterChange) -> Self {
+        self.footer = footer;
+        self
+    }
+
+    /// Sets [`RewriteOptions::writer`](Self#structfield.writer).
+    #[must_use]
+    pub fn with_writer(mut self, writer: WriterOptions) -> Self {
+        self.writer = writer;
+        self
+    }
 }
 
 /// Writes all datasets of `source` to `target`, which may be the same file.

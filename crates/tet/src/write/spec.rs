@@ -125,6 +125,7 @@ pub struct FooterSpec {
 }
 
 /// How a file is written.
+#[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WriterOptions {
     /// Whether an existing file may be replaced.
@@ -136,6 +137,36 @@ pub struct WriterOptions {
     /// Whether zstd frames have a checksum of their content, 4 bytes each, which every decoder checks. The original
     /// engine writes none.
     pub checksum: bool,
+}
+
+impl WriterOptions {
+    /// Sets [`WriterOptions::overwrite`](Self#structfield.overwrite).
+    #[must_use]
+    pub fn with_overwrite(mut self, overwrite: bool) -> Self {
+        self.overwrite = overwrite;
+        self
+    }
+
+    /// Sets [`WriterOptions::alignment`](Self#structfield.alignment).
+    #[must_use]
+    pub fn with_alignment(mut self, alignment: Alignment) -> Self {
+        self.alignment = alignment;
+        self
+    }
+
+    /// Sets [`WriterOptions::footer`](Self#structfield.footer).
+    #[must_use]
+    pub fn with_footer(mut self, footer: impl Into<Option<FooterSpec>>) -> Self {
+        self.footer = footer.into();
+        self
+    }
+
+    /// Sets [`WriterOptions::checksum`](Self#structfield.checksum).
+    #[must_use]
+    pub fn with_checksum(mut self, checksum: bool) -> Self {
+        self.checksum = checksum;
+        self
+    }
 }
 
 impl Default for WriterOptions {

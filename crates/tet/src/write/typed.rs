@@ -121,7 +121,7 @@ mod tests {
             .fill(-1)
             .footer(Footer::Indexed)
             .alignment(Alignment::Packed);
-        let request = Request { settings: options.into(), ..Request::default() };
+        let request = Request::default().with_settings(options.into());
         let read = SinkSettings::new(&request, &TableFacts::default()).unwrap();
         assert_eq!((read.chunk, read.shape), (Some(vec![4, 5]), Some(vec![40, 50])));
         assert_eq!((read.codec, read.level, read.checksum), (Codec::Zstd, Some(9), false));
@@ -129,8 +129,7 @@ mod tests {
         assert_eq!((read.fill.as_deref(), read.footer), (Some("-1"), FooterChoice::Indexed));
         assert_eq!(read.alignment, Alignment::Packed);
         for footer in [Footer::None, Footer::Plain] {
-            let request =
-                Request { settings: WriteOptions::new().footer(footer).into(), ..Request::default() };
+            let request = Request::default().with_settings(WriteOptions::new().footer(footer).into());
             SinkSettings::new(&request, &TableFacts::default()).unwrap();
         }
     }

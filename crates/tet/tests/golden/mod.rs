@@ -81,7 +81,7 @@ pub fn cases() -> Vec<Case> {
 pub fn driver() -> Driver {
     static DRIVER: OnceLock<Driver> = OnceLock::new();
     DRIVER
-        .get_or_init(|| Driver::new(&DriverOptions { threads: Some(2), memory: Some(64 << 20) }).unwrap())
+        .get_or_init(|| Driver::new(&DriverOptions::default().with_threads(2).with_memory(64 << 20)).unwrap())
         .clone()
 }
 

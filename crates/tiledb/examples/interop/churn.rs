@@ -33,7 +33,7 @@ pub(crate) fn run(folder: &Path, sparse: bool, first: i32) -> Result {
         if sparse {
             let coordinates = column((0..CELLS).collect());
             let batch = RecordBatch::try_from_iter([("x", coordinates), ("a", values)])?;
-            array.write_sparse(&[batch], &SparseOptions { timestamp, ..SparseOptions::default() })?;
+            array.write_sparse(&[batch], &SparseOptions::default().with_timestamp(timestamp))?;
         } else {
             let all = Bounds { low: 0.into(), high: (CELLS - 1).into() };
             let batch = RecordBatch::try_from_iter([("a", values)])?;

@@ -30,7 +30,7 @@ pub(crate) fn write(cases: &mut Cases) -> Result {
 }
 
 fn at(timestamp: u64) -> SparseOptions {
-    SparseOptions { timestamp: Some(timestamp), ..SparseOptions::default() }
+    SparseOptions::default().with_timestamp(timestamp)
 }
 
 fn case_name(what: &str, vacuum: bool) -> String {
@@ -144,7 +144,7 @@ fn deletes(cases: &mut Cases, vacuum: bool, purge: bool) -> Result {
     array.delete(&Predicate::compare("a", Comparison::Ge, 2050), OnNull::Refuse, Some(25))?;
     array.write_sparse(&[cells([55], 5000)?], &at(30))?;
     array.delete(&Predicate::compare("x", Comparison::Lt, 5), OnNull::Refuse, Some(35))?;
-    array.consolidate(&Consolidation { purge, ..Consolidation::default() })?;
+    array.consolidate(&Consolidation::default().with_purge(purge))?;
     array.delete(&Predicate::compare("x", Comparison::Eq, 30), OnNull::Refuse, Some(45))?;
     if vacuum {
         array.vacuum(Vacuum::Fragments)?;
@@ -229,7 +229,7 @@ fn nothing_left(cases: &mut Cases) -> Result {
         array.write_sparse(&[cells(0..20, 1000)?], &at(10))?;
         array.write_sparse(&[cells(10..30, 2000)?], &at(20))?;
         array.delete(&Predicate::compare("x", Comparison::Ge, 0), OnNull::Refuse, Some(25))?;
-        array.consolidate(&Consolidation { purge: true, ..Consolidation::default() })?;
+        array.consolidate(&Consolidation::default().with_purge(true))?;
         array.vacuum(Vacuum::Fragments)?;
         let mut expected = cells([3], 3000)?;
         if again {

@@ -37,7 +37,7 @@ fn write_case(
     let rows = rows_of(coords, columns)?;
     let half = rows.num_rows() / 2;
     let parts = [rows.slice(0, half), rows.slice(half, rows.num_rows() - half)];
-    array.write_sparse(&parts, &SparseOptions { timestamp: Some(2), ..SparseOptions::default() })?;
+    array.write_sparse(&parts, &SparseOptions::default().with_timestamp(2))?;
     cases.expect(name, &rows, facts)
 }
 
@@ -183,16 +183,12 @@ fn duplicates(cases: &mut Cases) -> Result {
     };
     let rows = batch([("x", x), ("a", a)])?;
     let array = ArrayWriter::create(&cases.place("sparse_dups")?, &schema(true)?, None, Some(1))?;
-    array.write_sparse(
-        std::slice::from_ref(&rows),
-        &SparseOptions { timestamp: Some(2), ..SparseOptions::default() },
-    )?;
+    array.write_sparse(std::slice::from_ref(&rows), &SparseOptions::default().with_timestamp(2))?;
     cases.expect("sparse_dups", &rows, &json!({}))?;
     let array = ArrayWriter::create(&cases.place("sparse_keep_last")?, &schema(false)?, None, Some(1))?;
     let refused = array.write_sparse(std::slice::from_ref(&rows), &SparseOptions::default());
     assert!(refused.is_err(), "duplicates were not refused");
-    let options =
-        SparseOptions { on_duplicate: OnDuplicate::KeepLast, timestamp: Some(2), ..SparseOptions::default() };
+    let options = SparseOptions::default().with_on_duplicate(OnDuplicate::KeepLast).with_timestamp(2);
     array.write_sparse(std::slice::from_ref(&rows), &options)?;
     let x: ArrayRef = Arc::new(Int32Array::from(vec![1, 3, 5]));
     let a: ArrayRef = Arc::new(Int32Array::from(vec![5, 6, 4]));
@@ -211,11 +207,9 @@ fn several(cases: &mut Cases) -> Result {
         let a: ArrayRef = Arc::new(Int32Array::from_iter_values(x.iter().map(|x| x + add)));
         batch([("x", Arc::new(Int32Array::from(x)) as ArrayRef), ("a", a)])
     };
-    array.write_sparse(
-        &[rows((0..50).rev().collect(), 1000)?],
-        &SparseOptions { timestamp: Some(2), ..SparseOptions::default() },
-    )?;
-    let global = SparseOptions { in_global_order: true, timestamp: Some(3), ..SparseOptions::default() };
+    array
+        .write_sparse(&[rows((0..50).rev().collect(), 1000)?], &SparseOptions::default().with_timestamp(2))?;
+    let global = SparseOptions::default().with_in_global_order(true).with_timestamp(3);
     array.write_sparse(&[rows((40..60).collect(), 2000)?], &global)?;
     assert!(array.write_sparse(&[rows(vec![3, 2], 0)?], &global).is_err(), "disorder was not refused");
     let expected = arrow_select::concat::concat_batches(

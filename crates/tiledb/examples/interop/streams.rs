@@ -5,20 +5,20 @@ use std::sync::Arc;
 use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, DictionaryArray, Int32Array, Int64Array, RecordBatch, StringArray};
 use serde_json::json;
-use tesselle_core::{Driver, DriverOptions, WriteOptions, WriteRequest, WriteTarget};
-use tesselle_tiledb::write::sink;
+use tesselle_core::{Driver, DriverOptions, Format as _, WriteOptions, WriteRequest, WriteTarget};
+use tesselle_tiledb::TileDb;
 
 use crate::data::{batch, batch_of, mix, nullable, numbers, various};
 use crate::{Cases, Result};
 
 fn write_stream(cases: &Cases, name: &str, rows: &RecordBatch, settings: &[(&str, &str)]) -> Result {
-    let driver = Driver::new(&DriverOptions { threads: Some(2), memory: Some(64 << 20) })?;
+    let driver = Driver::new(&DriverOptions::default().with_threads(2).with_memory(64 << 20))?;
     let mut options = WriteOptions::default();
     for (name, value) in settings {
         options.settings.set(*name, *value);
     }
     let target = WriteTarget::Location(cases.place(name)?);
-    let mut sink = sink::start(WriteRequest::new(target, rows.schema(), options), &driver)?.sink;
+    let mut sink = TileDb.start(WriteRequest::new(target, rows.schema(), options), &driver)?.sink;
     for start in (0..rows.num_rows()).step_by(70) {
         sink.write(&rows.slice(start, 70.min(rows.num_rows() - start)))?;
     }

@@ -55,7 +55,7 @@ fn labels(cases: &mut Cases) -> Result {
 }
 
 fn at(timestamp: u64) -> SparseOptions {
-    SparseOptions { timestamp: Some(timestamp), ..SparseOptions::default() }
+    SparseOptions::default().with_timestamp(timestamp)
 }
 
 fn line(extent: i32) -> Dimension {

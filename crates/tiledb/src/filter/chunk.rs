@@ -7,7 +7,7 @@ use crate::Result;
 
 /// One chunk of a tile body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Chunk<'a> {
+pub(crate) struct Chunk<'a> {
     /// Where its bytes begin in the tile.
     pub start: usize,
     /// Bytes it decodes to.
@@ -20,7 +20,7 @@ pub struct Chunk<'a> {
 
 impl TileCodec {
     /// The chunks of a body whose tile has `len` bytes.
-    pub fn chunks<'a>(&self, body: &'a [u8], len: usize) -> Result<Vec<Chunk<'a>>> {
+    pub(crate) fn chunks(body: &[u8], len: usize) -> Result<Vec<Chunk<'_>>> {
         let mut cursor = Cursor::new(body, 0, "tile");
         let stated = cursor.u64_le()?;
         let count = cursor.count(stated, 12)?;

@@ -8,7 +8,7 @@ use crate::{Datatype, Result};
 
 /// The kind of data in a tile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TileKind {
+pub(crate) enum TileKind {
     /// Cells of a fixed size in bytes; also offsets (8 bytes, UINT64) and validity (1 byte, UINT8).
     Fixed {
         /// Bytes of a cell: all its values.
@@ -20,7 +20,7 @@ pub enum TileKind {
 
 /// Encodes and decodes tile bodies.
 #[derive(Debug, Clone)]
-pub struct TileCodec {
+pub(crate) struct TileCodec {
     pub(super) stages: Vec<Stage>,
     pub(super) kind: TileKind,
     pub(super) value_size: usize,
@@ -34,7 +34,7 @@ impl TileCodec {
     ///
     /// With a `key`, the array is encrypted: encryption follows the last filter, unless the pipeline lists it
     /// explicitly, as those of generic tiles do.
-    pub fn try_new(
+    pub(crate) fn try_new(
         pipeline: &Pipeline,
         datatype: Datatype,
         kind: TileKind,
@@ -73,13 +73,13 @@ impl TileCodec {
     }
 
     /// Whether the data tile contains the offsets too, so that the stored offsets tile is empty (no chunks).
-    pub fn offsets_in_data(&self) -> bool {
+    pub(crate) fn offsets_in_data(&self) -> bool {
         self.offsets_in_data
     }
 
     /// Whether decoding produces offsets, even if they are also stored: [`TileCodec::decode`] then needs a buffer for
     /// them.
-    pub fn makes_offsets(&self) -> bool {
+    pub(crate) fn makes_offsets(&self) -> bool {
         matches!(self.stages.first(), Some(Stage::Strings(_)))
     }
 

@@ -10,7 +10,7 @@ use crate::{Error, Result};
 
 impl TileCodec {
     /// Appends the body of the tile `src`. `offsets` are the starts of variable-length cells, one each.
-    pub fn encode(&self, src: &[u8], offsets: Option<&[u64]>, out: &mut Vec<u8>) -> Result<()> {
+    pub(crate) fn encode(&self, src: &[u8], offsets: Option<&[u64]>, out: &mut Vec<u8>) -> Result<()> {
         // An empty tile has no chunks; empty strings still have offsets.
         let cuts = match offsets {
             Some(cells) if self.makes_offsets() && !cells.is_empty() => vec![src.len()],
@@ -33,7 +33,7 @@ impl TileCodec {
     }
 
     /// Appends the body of an offsets tile whose offsets are in the data tile.
-    pub fn encode_no_chunks(out: &mut Vec<u8>) {
+    pub(crate) fn encode_no_chunks(out: &mut Vec<u8>) {
         out.extend_from_slice(&0_u64.to_le_bytes());
     }
 

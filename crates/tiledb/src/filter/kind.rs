@@ -157,7 +157,7 @@ impl Filter {
     }
 
     /// The number on disk.
-    pub fn id(&self) -> u8 {
+    pub(crate) fn id(&self) -> u8 {
         match self {
             Self::None => 0,
             Self::Compress { compressor, .. } => match compressor {
@@ -211,7 +211,7 @@ impl Filter {
     }
 
     /// The object of `info --json`: the name and the options that mean something.
-    pub fn to_json(&self) -> serde_json::Value {
+    pub(crate) fn to_json(&self) -> serde_json::Value {
         use serde_json::json;
         let name = self.name();
         match self {
@@ -233,7 +233,7 @@ impl Filter {
     }
 
     /// Reads one filter of a schema (or generic tile) of the given format version.
-    pub fn parse(cursor: &mut Cursor<'_>, version: u32) -> Result<Self> {
+    pub(crate) fn parse(cursor: &mut Cursor<'_>, version: u32) -> Result<Self> {
         let at = cursor.offset();
         let id = cursor.u8()?;
         let len = cursor.u32_le()?;
@@ -300,7 +300,7 @@ impl Filter {
     }
 
     /// Appends the filter as a schema of the given format version stores it.
-    pub fn write(&self, version: u32, out: &mut Vec<u8>) {
+    pub(crate) fn write(&self, version: u32, out: &mut Vec<u8>) {
         let mut options = Vec::new();
         let leveled = |compressor: u8, level: i32, options: &mut Vec<u8>| {
             options.push(compressor);

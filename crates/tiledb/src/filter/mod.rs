@@ -20,11 +20,12 @@ mod stage;
 #[cfg(test)]
 mod tests;
 
-pub use chunk::Chunk;
-pub use codec::{TileCodec, TileKind};
+pub(crate) use chunk::Chunk;
+pub(crate) use codec::{TileCodec, TileKind};
 pub use kind::{Filter, ImageFormat};
 pub use parse::filters_from_str;
-pub use pipeline::{MAX_CHUNK, Pipeline};
+pub(crate) use pipeline::MAX_CHUNK;
+pub use pipeline::Pipeline;
 pub use tesselle_codec::cipher::Key;
 pub use tesselle_codec::compress::Compressor;
 pub use tesselle_codec::digest::Digest;

@@ -6,7 +6,7 @@ use super::Filter;
 use crate::Result;
 
 /// The target size of chunks in bytes, also stored in pipelines.
-pub const MAX_CHUNK: u32 = 65536;
+pub(crate) const MAX_CHUNK: u32 = 65536;
 
 /// Filters in the order in which writing applies them.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,7 +35,7 @@ impl Pipeline {
     }
 
     /// Reads a pipeline of a schema (or generic tile) of the given format version.
-    pub fn parse(cursor: &mut Cursor<'_>, version: u32) -> Result<Self> {
+    pub(crate) fn parse(cursor: &mut Cursor<'_>, version: u32) -> Result<Self> {
         let max_chunk = cursor.u32_le()?;
         let stated = cursor.u32_le()?;
         let count = cursor.count(stated.into(), 5)?;
@@ -44,7 +44,7 @@ impl Pipeline {
     }
 
     /// Appends the pipeline as a schema of the given format version stores it.
-    pub fn write(&self, version: u32, out: &mut Vec<u8>) {
+    pub(crate) fn write(&self, version: u32, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.max_chunk.to_le_bytes());
         out.extend_from_slice(&(self.filters.len() as u32).to_le_bytes());
         for filter in &self.filters {

@@ -15,8 +15,8 @@ impl TileCodec {
     /// Fills `dst`, which has the size of the tile, from `body`.
     ///
     /// If [`TileCodec::makes_offsets`], `offsets` has one slot per cell and is filled too; otherwise it is ignored.
-    pub fn decode(&self, body: &[u8], dst: &mut [u8], offsets: Option<&mut [u64]>) -> Result<()> {
-        let chunks = self.chunks(body, dst.len())?;
+    pub(crate) fn decode(&self, body: &[u8], dst: &mut [u8], offsets: Option<&mut [u64]>) -> Result<()> {
+        let chunks = Self::chunks(body, dst.len())?;
         if self.makes_offsets() {
             let Some(offsets) = offsets else {
                 return Err(Error::internal("strings are decoded without a buffer for their offsets"));
@@ -40,12 +40,12 @@ impl TileCodec {
     }
 
     /// Fills `dst`, of `chunk.original` bytes, with one chunk. Not for tiles that make offsets.
-    pub fn decode_chunk(&self, chunk: &Chunk<'_>, dst: &mut [u8]) -> Result<()> {
+    pub(crate) fn decode_chunk(&self, chunk: &Chunk<'_>, dst: &mut [u8]) -> Result<()> {
         self.run_back(chunk, dst, &mut [])
     }
 
     /// The bytes of a chunk as stored, if there is no filter.
-    pub fn plain<'a>(&self, chunk: &Chunk<'a>) -> Option<&'a [u8]> {
+    pub(crate) fn plain<'a>(&self, chunk: &Chunk<'a>) -> Option<&'a [u8]> {
         let whole = chunk.data.len() == chunk.original && chunk.metadata.is_empty();
         (self.stages.is_empty() && whole).then_some(chunk.data)
     }

@@ -24,7 +24,7 @@ pub enum DataOrder {
 
 impl DataOrder {
     /// The order with this number.
-    pub fn parse(cursor: &mut Cursor<'_>) -> Result<Self> {
+    pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<Self> {
         match cursor.u8()? {
             0 => Ok(Self::Unordered),
             1 => Ok(Self::Increasing),
@@ -34,7 +34,7 @@ impl DataOrder {
     }
 
     /// The number on disk.
-    pub const fn id(self) -> u8 {
+    pub(crate) const fn id(self) -> u8 {
         match self {
             Self::Unordered => 0,
             Self::Increasing => 1,
@@ -87,7 +87,7 @@ impl Attribute {
     }
 
     /// Reads an attribute.
-    pub fn parse(cursor: &mut Cursor<'_>, version: u32) -> Result<Self> {
+    pub(crate) fn parse(cursor: &mut Cursor<'_>, version: u32) -> Result<Self> {
         let name = name32(cursor)?;
         let datatype = Datatype::from_id(cursor.u8()?)?;
         let cell_val_num = cursor.u32_le()?;
@@ -124,7 +124,7 @@ impl Attribute {
     }
 
     /// Appends the attribute in the form of `version`.
-    pub fn write(&self, version: u32, out: &mut Vec<u8>) -> Result<()> {
+    pub(crate) fn write(&self, version: u32, out: &mut Vec<u8>) -> Result<()> {
         put_bytes32(out, self.name.as_bytes())?;
         out.push(self.datatype.id());
         out.extend_from_slice(&self.cell_val_num.to_le_bytes());

@@ -4,7 +4,7 @@ use crate::{Cursor, Result};
 
 /// One line of a consolidated commits file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ConsolidatedCommit {
+pub(crate) struct ConsolidatedCommit {
     /// The commit's path, relative to the array.
     pub path: String,
     /// The image of a `.del` file.
@@ -12,7 +12,7 @@ pub struct ConsolidatedCommit {
 }
 
 /// Reads a `.con` file: lines, where one that ends in `.del` is followed by a length and an image.
-pub fn parse_consolidated(file: &[u8]) -> Result<Vec<ConsolidatedCommit>> {
+pub(crate) fn parse_consolidated(file: &[u8]) -> Result<Vec<ConsolidatedCommit>> {
     let mut cursor = Cursor::new(file, 0, "consolidated commits");
     let mut out = Vec::new();
     while !cursor.is_empty() {
@@ -34,7 +34,7 @@ pub fn parse_consolidated(file: &[u8]) -> Result<Vec<ConsolidatedCommit>> {
 }
 
 /// Writes a `.con` file.
-pub fn write_consolidated(commits: &[ConsolidatedCommit]) -> Vec<u8> {
+pub(crate) fn write_consolidated(commits: &[ConsolidatedCommit]) -> Vec<u8> {
     let mut out = Vec::new();
     for commit in commits {
         out.extend_from_slice(commit.path.as_bytes());
@@ -48,13 +48,13 @@ pub fn write_consolidated(commits: &[ConsolidatedCommit]) -> Vec<u8> {
 }
 
 /// The lines of a `.vac` or `.ign` file.
-pub fn parse_lines(file: &[u8]) -> Vec<String> {
+pub(crate) fn parse_lines(file: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(file);
     text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()
 }
 
 /// The last component of a path without its suffix, by which commit lists match.
-pub fn stem(path: &str) -> &str {
+pub(crate) fn stem(path: &str) -> &str {
     let last = path.trim_end_matches('/').rsplit('/').next().unwrap_or(path);
     last.rsplit_once('.').map_or(last, |(stem, _)| stem)
 }

@@ -10,7 +10,7 @@ use crate::{Cursor, Error, Result};
 
 /// How subtrees combine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Combination {
+pub(crate) enum Combination {
     /// All are true.
     And,
     /// At least one is true.
@@ -21,8 +21,7 @@ pub enum Combination {
 
 /// How a field compares with its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the usual comparisons")]
-pub enum Op {
+pub(crate) enum Op {
     Lt,
     Le,
     Gt,
@@ -50,7 +49,7 @@ const OPS: [(u8, Op); 10] = [
 
 /// A node of the tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Condition {
+pub(crate) enum Condition {
     /// Several conditions together.
     Combined {
         /// How they combine.
@@ -73,7 +72,7 @@ pub enum Condition {
 
 impl Condition {
     /// Reads a payload, nested no deeper than `depth`.
-    pub fn parse(payload: &[u8], depth: usize) -> Result<Self> {
+    pub(crate) fn parse(payload: &[u8], depth: usize) -> Result<Self> {
         let mut cursor = Cursor::new(payload, 0, "delete condition");
         let condition = Self::node(&mut cursor, depth)?;
         cursor.expect_end()?;
@@ -122,7 +121,7 @@ impl Condition {
     }
 
     /// Appends the node and those below it.
-    pub fn write(&self, out: &mut Vec<u8>) -> Result<()> {
+    pub(crate) fn write(&self, out: &mut Vec<u8>) -> Result<()> {
         match self {
             Self::Combined { how, parts } => {
                 let how = match how {
@@ -149,7 +148,7 @@ impl Condition {
     }
 
     /// The values of IN and NOT IN.
-    pub fn list<'a>(value: &'a [u8], offsets: &[u64]) -> Result<Vec<&'a [u8]>> {
+    pub(crate) fn list<'a>(value: &'a [u8], offsets: &[u64]) -> Result<Vec<&'a [u8]>> {
         let at = |index: usize| {
             offsets.get(index).map_or(Some(value.len()), |offset| usize::try_from(*offset).ok())
         };
@@ -164,7 +163,7 @@ impl Condition {
     }
 
     /// The names of the fields it tests.
-    pub fn fields<'a>(&'a self, out: &mut Vec<&'a str>) {
+    pub(crate) fn fields<'a>(&'a self, out: &mut Vec<&'a str>) {
         match self {
             Self::Combined { parts, .. } => parts.iter().for_each(|part| part.fields(out)),
             Self::Compare { field, .. } => {

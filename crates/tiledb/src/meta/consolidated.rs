@@ -5,12 +5,12 @@
 //! ```
 
 use super::commits::stem;
-use super::wire::{bytes64, put_bytes64};
+use super::wire::bytes64;
 use crate::{Cursor, Result};
 
 /// The footers of several fragments.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ConsolidatedFooters {
+pub(crate) struct ConsolidatedFooters {
     /// Names (or absolute URIs, from old writers) and where the footer starts in the payload.
     entries: Vec<(String, usize)>,
     payload: Vec<u8>,
@@ -18,7 +18,7 @@ pub struct ConsolidatedFooters {
 
 impl ConsolidatedFooters {
     /// Reads the payload of a `.meta` file.
-    pub fn parse(payload: &[u8]) -> Result<Self> {
+    pub(crate) fn parse(payload: &[u8]) -> Result<Self> {
         let mut cursor = Cursor::new(payload, 0, "consolidated fragment metadata");
         let stated = cursor.u32_le()?;
         let count = cursor.count(stated.into(), 16)?;
@@ -34,8 +34,21 @@ impl ConsolidatedFooters {
         Ok(Self { entries, payload: payload.to_vec() })
     }
 
+    /// The bytes from the footer of a fragment on.
+    pub(crate) fn footer_of(&self, name: &str) -> Option<&[u8]> {
+        let (_, offset) = self.entries.iter().find(|(entry, _)| stem(entry) == name)?;
+        let end = self.entries.iter().map(|(_, other)| *other).filter(|other| other > offset).min();
+        self.payload.get(*offset..end.unwrap_or(self.payload.len()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::meta::wire::put_bytes64;
+
     /// The payload for these footers.
-    pub fn write(footers: &[(String, Vec<u8>)]) -> Vec<u8> {
+    fn payload_of(footers: &[(String, Vec<u8>)]) -> Vec<u8> {
         let mut out = (footers.len() as u32).to_le_bytes().to_vec();
         let mut offset = footers.iter().fold(4_u64, |sum, (name, _)| sum + 16 + name.len() as u64);
         for (name, footer) in footers {
@@ -49,28 +62,11 @@ impl ConsolidatedFooters {
         out
     }
 
-    /// The names of the fragments.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.entries.iter().map(|(name, _)| stem(name))
-    }
-
-    /// The bytes from the footer of a fragment on.
-    pub fn footer_of(&self, name: &str) -> Option<&[u8]> {
-        let (_, offset) = self.entries.iter().find(|(entry, _)| stem(entry) == name)?;
-        let end = self.entries.iter().map(|(_, other)| *other).filter(|other| other > offset).min();
-        self.payload.get(*offset..end.unwrap_or(self.payload.len()))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
     #[test]
     fn footers_are_found_by_name() {
         let footers =
             vec![("__1_1_a_22".to_owned(), b"first".to_vec()), ("__2_2_b_22".to_owned(), b"second".to_vec())];
-        let payload = ConsolidatedFooters::write(&footers);
+        let payload = payload_of(&footers);
         let parsed = ConsolidatedFooters::parse(&payload).unwrap();
         assert_eq!(parsed.footer_of("__1_1_a_22"), Some(&b"first"[..]));
         assert_eq!(parsed.footer_of("__2_2_b_22"), Some(&b"second"[..]));

@@ -131,7 +131,7 @@ impl Physical {
 
 impl Datatype {
     /// The datatype with this number.
-    pub fn from_id(id: u8) -> Result<Self> {
+    pub(crate) fn from_id(id: u8) -> Result<Self> {
         TABLE.get(usize::from(id)).map(|entry| entry.0).ok_or_else(|| {
             Error::unsupported(format!("datatype {id} is not known; known are 0 to {}", TABLE.len() - 1))
         })
@@ -143,7 +143,7 @@ impl Datatype {
     }
 
     /// The number on disk.
-    pub const fn id(self) -> u8 {
+    pub(crate) const fn id(self) -> u8 {
         self as u8
     }
 
@@ -212,7 +212,7 @@ impl Datatype {
     }
 
     /// The bytes of one default fill value.
-    pub fn default_fill(self) -> Vec<u8> {
+    pub(crate) fn default_fill(self) -> Vec<u8> {
         match self {
             Self::Char => vec![0x80],
             Self::Int8 => i8::MIN.to_le_bytes().to_vec(),

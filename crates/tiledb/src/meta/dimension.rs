@@ -39,7 +39,11 @@ impl Dimension {
     }
 
     /// Reads a dimension. `domain_type` is the type that all dimensions share before version 5.
-    pub fn parse(cursor: &mut Cursor<'_>, version: u32, domain_type: Option<Datatype>) -> Result<Self> {
+    pub(crate) fn parse(
+        cursor: &mut Cursor<'_>,
+        version: u32,
+        domain_type: Option<Datatype>,
+    ) -> Result<Self> {
         let name = name32(cursor)?;
         let (datatype, cell_val_num, filters) = if let Some(datatype) = domain_type {
             (datatype, 1, Pipeline::default())
@@ -92,7 +96,7 @@ impl Dimension {
     }
 
     /// Appends the dimension in the form of `version`.
-    pub fn write(&self, version: u32, out: &mut Vec<u8>) -> Result<()> {
+    pub(crate) fn write(&self, version: u32, out: &mut Vec<u8>) -> Result<()> {
         put_bytes32(out, self.name.as_bytes())?;
         if version >= 5 {
             out.push(self.datatype.id());

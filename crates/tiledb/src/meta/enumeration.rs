@@ -32,7 +32,7 @@ pub struct Enumeration {
 
 impl Enumeration {
     /// Reads the payload of an enumeration file.
-    pub fn parse(payload: &[u8]) -> Result<Self> {
+    pub(crate) fn parse(payload: &[u8]) -> Result<Self> {
         let mut cursor = Cursor::new(payload, 0, "enumeration");
         let cursor = &mut cursor;
         let version = cursor.u32_le()?;
@@ -59,7 +59,7 @@ impl Enumeration {
     }
 
     /// The payload of an enumeration file.
-    pub fn write(&self) -> Result<Vec<u8>> {
+    pub(crate) fn write(&self) -> Result<Vec<u8>> {
         let mut out = 0_u32.to_le_bytes().to_vec();
         put_bytes32(&mut out, self.name.as_bytes())?;
         put_bytes32(&mut out, self.file.as_bytes())?;
@@ -91,7 +91,7 @@ impl Enumeration {
     }
 
     /// The values in JSON.
-    pub fn values_json(&self) -> Result<Vec<serde_json::Value>> {
+    pub(crate) fn values_json(&self) -> Result<Vec<serde_json::Value>> {
         let single = self.cell_val_num == 1 && !self.datatype.is_byte_string() && !self.datatype.is_bytes();
         let values = self.values()?.into_iter();
         values

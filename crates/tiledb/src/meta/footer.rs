@@ -12,11 +12,11 @@ use super::wire::{flag, name64, numbers_of, put_bytes64, put_ranges, ranges};
 use crate::{Cursor, Error, Result};
 
 /// Where the lists of one kind start in the metadata file, slot by slot.
-pub type Places = Vec<u64>;
+pub(crate) type Places = Vec<u64>;
 
 /// The footer of a fragment.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Footer {
+pub(crate) struct Footer {
     /// The format version of the fragment.
     pub version: u32,
     /// The schema it was written with; before version 10 the array has only one.
@@ -67,7 +67,7 @@ pub struct Footer {
 
 /// The version and the schema name, needed to parse the rest.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FooterHead {
+pub(crate) struct FooterHead {
     /// The format version.
     pub version: u32,
     /// The schema's name, from version 10.
@@ -76,7 +76,7 @@ pub struct FooterHead {
 
 impl FooterHead {
     /// Reads the head of a footer that starts the slice.
-    pub fn parse(footer: &[u8], base: u64) -> Result<Self> {
+    pub(crate) fn parse(footer: &[u8], base: u64) -> Result<Self> {
         Self::read(&mut Cursor::new(footer, base, "fragment footer"))
     }
 
@@ -89,7 +89,7 @@ impl FooterHead {
 }
 
 /// Cuts the footer from the end of a metadata file that stores its length (10+, or string dimensions).
-pub fn footer_by_length(file: &Bytes) -> Result<(u64, Bytes)> {
+pub(crate) fn footer_by_length(file: &Bytes) -> Result<(u64, Bytes)> {
     let size = file.len() as u64;
     let trailer = file.len().checked_sub(8).and_then(|at| file.get(at..));
     let Some(length) = trailer.and_then(|bytes| bytes.try_into().ok()).map(u64::from_le_bytes) else {
@@ -101,7 +101,7 @@ pub fn footer_by_length(file: &Bytes) -> Result<(u64, Bytes)> {
 }
 
 /// Cuts the footer of `length` bytes that ends at `end`.
-pub fn cut(file: &Bytes, end: u64, length: u64) -> Result<(u64, Bytes)> {
+pub(crate) fn cut(file: &Bytes, end: u64, length: u64) -> Result<(u64, Bytes)> {
     let start = end.checked_sub(length).ok_or_else(|| {
         Error::corrupt(format!(
             "the footer of a fragment has {length} bytes, but only {end} are before its end"
@@ -116,7 +116,7 @@ pub fn cut(file: &Bytes, end: u64, length: u64) -> Result<(u64, Bytes)> {
 }
 
 /// The length of a footer before version 10 whose dimensions are all fixed.
-pub fn footer_length(schema: &ArraySchema, version: u32) -> u64 {
+pub(crate) fn footer_length(schema: &ArraySchema, version: u32) -> u64 {
     let domain: usize = schema.dimensions.iter().map(|dim| 2 * dim.datatype.size()).sum();
     let attributes = schema.attributes.len();
     let numbers = if version < 5 {
@@ -132,7 +132,7 @@ pub fn footer_length(schema: &ArraySchema, version: u32) -> u64 {
 
 impl Footer {
     /// Reads a whole footer with the schema that its head names.
-    pub fn parse(footer: &[u8], base: u64, schema: &ArraySchema) -> Result<Self> {
+    pub(crate) fn parse(footer: &[u8], base: u64, schema: &ArraySchema) -> Result<Self> {
         let mut cursor = Cursor::new(footer, base, "fragment footer");
         let cursor = &mut cursor;
         let FooterHead { version, schema_name } = FooterHead::read(cursor)?;
@@ -181,7 +181,7 @@ impl Footer {
     }
 
     /// The bytes of the footer, followed by its length where the version stores it.
-    pub fn write(&self, dims: &[Dimension]) -> Result<Vec<u8>> {
+    pub(crate) fn write(&self, dims: &[Dimension]) -> Result<Vec<u8>> {
         let mut out = self.version.to_le_bytes().to_vec();
         if self.version >= 10 {
             put_bytes64(&mut out, self.schema_name.as_deref().unwrap_or_default().as_bytes());

@@ -24,7 +24,7 @@ const HEADER: u64 = 34;
 
 /// A generic tile with its payload decoded.
 #[derive(Debug, Clone, PartialEq)]
-pub struct GenericTile {
+pub(crate) struct GenericTile {
     /// The format version of its writer.
     pub version: u32,
     /// Whether it was encrypted.
@@ -38,7 +38,7 @@ pub struct GenericTile {
 impl GenericTile {
     /// Parses the tile at the start of `bytes`, which are at `base` in their file. Payloads larger than `limit` are an
     /// error.
-    pub fn parse(bytes: &[u8], base: u64, key: Option<&Key>, limit: u64) -> Result<Self> {
+    pub(crate) fn parse(bytes: &[u8], base: u64, key: Option<&Key>, limit: u64) -> Result<Self> {
         let mut cursor = Cursor::new(bytes, base, "generic tile");
         let version = cursor.u32_le()?;
         let persisted = cursor.u64_le()?;
@@ -100,7 +100,7 @@ impl GenericTile {
     }
 
     /// The bytes of a tile with `payload`, compressed as the engine does it.
-    pub fn write(payload: &[u8], version: u32, key: Option<&Key>) -> Result<Vec<u8>> {
+    pub(crate) fn write(payload: &[u8], version: u32, key: Option<&Key>) -> Result<Vec<u8>> {
         let mut filters = vec![Filter::Compress { compressor: Compressor::Zlib, level: 1 }];
         if key.is_some() {
             filters.push(Filter::Aes256Gcm);
@@ -130,7 +130,7 @@ fn decode_growing(codec: &TileCodec, body: &[u8], size: u64) -> Result<Vec<u8>> 
     let size =
         usize::try_from(size).map_err(|_| Error::corrupt("a tile exceeds the memory of this machine"))?;
     let mut out = Vec::new();
-    for chunk in codec.chunks(body, size)? {
+    for chunk in TileCodec::chunks(body, size)? {
         let stored = chunk.data.len().saturating_add(chunk.metadata.len());
         if chunk.original > stored.saturating_mul(100_000).saturating_add(1 << 16) {
             return Err(Error::corrupt(format!("{stored} bytes cannot decode to {}", chunk.original)));

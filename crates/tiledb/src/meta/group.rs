@@ -51,7 +51,7 @@ impl Member {
 
 /// The payload of a group detail file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GroupDetails {
+pub(crate) struct GroupDetails {
     /// The version of the group format: 1 or 2.
     pub version: u32,
     /// The members.
@@ -60,7 +60,7 @@ pub struct GroupDetails {
 
 impl GroupDetails {
     /// Reads the payload of a detail file.
-    pub fn parse(payload: &[u8]) -> Result<Self> {
+    pub(crate) fn parse(payload: &[u8]) -> Result<Self> {
         let mut cursor = Cursor::new(payload, 0, "group details");
         let cursor = &mut cursor;
         let version = cursor.u32_le()?;
@@ -93,7 +93,7 @@ impl GroupDetails {
     }
 
     /// The payload of a detail file.
-    pub fn write(&self) -> Vec<u8> {
+    pub(crate) fn write(&self) -> Vec<u8> {
         let mut out = self.version.to_le_bytes().to_vec();
         out.extend_from_slice(&(self.members.len() as u64).to_le_bytes());
         for member in &self.members {

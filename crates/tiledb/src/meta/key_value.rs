@@ -27,7 +27,7 @@ pub struct MetadataValue {
 
 impl MetadataValue {
     /// The value as JSON.
-    pub fn value_json(&self) -> Result<Json> {
+    pub(crate) fn value_json(&self) -> Result<Json> {
         let size = self.datatype.size();
         Ok(if self.count == 0 {
             Json::Null
@@ -44,7 +44,7 @@ impl MetadataValue {
     }
 
     /// The object of `info --json`.
-    pub fn to_json(&self) -> Result<Json> {
+    pub(crate) fn to_json(&self) -> Result<Json> {
         Ok(json!({
             "type": self.datatype.name(), "num": self.count, "hex": hex(&self.bytes), "value": self.value_json()?,
         }))
@@ -52,10 +52,10 @@ impl MetadataValue {
 }
 
 /// Entries of one file: a value, or `None` for a deletion.
-pub type Entries = Vec<(Vec<u8>, Option<MetadataValue>)>;
+pub(crate) type Entries = Vec<(Vec<u8>, Option<MetadataValue>)>;
 
 /// Reads the payload of a metadata file.
-pub fn parse(payload: &[u8]) -> Result<Entries> {
+pub(crate) fn parse(payload: &[u8]) -> Result<Entries> {
     let mut cursor = Cursor::new(payload, 0, "array metadata");
     let cursor = &mut cursor;
     let mut out = Vec::new();
@@ -74,7 +74,7 @@ pub fn parse(payload: &[u8]) -> Result<Entries> {
 }
 
 /// The payload of a metadata file; entries are written in the order of their keys.
-pub fn write(entries: &Entries) -> Result<Vec<u8>> {
+pub(crate) fn write(entries: &Entries) -> Result<Vec<u8>> {
     let mut sorted: Vec<_> = entries.iter().collect();
     sorted.sort_by(|a, b| a.0.cmp(&b.0));
     let mut out = Vec::new();
@@ -94,7 +94,7 @@ pub fn write(entries: &Entries) -> Result<Vec<u8>> {
 }
 
 /// Applies the entries of one file to those before it.
-pub fn apply(entries: Entries, all: &mut BTreeMap<Vec<u8>, MetadataValue>) {
+pub(crate) fn apply(entries: Entries, all: &mut BTreeMap<Vec<u8>, MetadataValue>) {
     for (key, value) in entries {
         match value {
             Some(value) => {

@@ -35,7 +35,7 @@ pub struct DimensionLabel {
 
 impl DimensionLabel {
     /// Reads a label.
-    pub fn parse(cursor: &mut Cursor<'_>) -> Result<Self> {
+    pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<Self> {
         Ok(Self {
             dimension: cursor.u32_le()?,
             name: name32(cursor)?,
@@ -50,7 +50,7 @@ impl DimensionLabel {
     }
 
     /// Appends the label.
-    pub fn write(&self, out: &mut Vec<u8>) -> Result<()> {
+    pub(crate) fn write(&self, out: &mut Vec<u8>) -> Result<()> {
         out.extend_from_slice(&self.dimension.to_le_bytes());
         put_bytes32(out, self.name.as_bytes())?;
         out.push(u8::from(self.relative));

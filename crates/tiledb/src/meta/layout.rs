@@ -15,7 +15,7 @@ pub enum Layout {
 
 impl Layout {
     /// The layout with this number.
-    pub fn from_id(id: u8) -> Result<Self> {
+    pub(crate) fn from_id(id: u8) -> Result<Self> {
         match id {
             0 => Ok(Self::RowMajor),
             1 => Ok(Self::ColMajor),
@@ -25,7 +25,7 @@ impl Layout {
     }
 
     /// The number on disk.
-    pub const fn id(self) -> u8 {
+    pub(crate) const fn id(self) -> u8 {
         match self {
             Self::RowMajor => 0,
             Self::ColMajor => 1,

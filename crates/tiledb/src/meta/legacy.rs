@@ -14,7 +14,7 @@ use crate::{Cursor, Result};
 
 /// The lists that later versions store in separate tiles.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Lists {
+pub(crate) struct Lists {
     /// The MBRs, without inner levels.
     pub rtree: RTree,
     /// Tile offsets of each attribute, then of the coordinates.
@@ -26,7 +26,7 @@ pub struct Lists {
 }
 
 /// Parses the payload; the footer gets the fields that later versions store there.
-pub fn parse(payload: &[u8], schema: &ArraySchema, dense: bool) -> Result<(Footer, Lists)> {
+pub(crate) fn parse(payload: &[u8], schema: &ArraySchema, dense: bool) -> Result<(Footer, Lists)> {
     let mut cursor = Cursor::new(payload, 0, "fragment metadata");
     let cursor = &mut cursor;
     let version = cursor.u32_le()?;

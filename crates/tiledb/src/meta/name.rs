@@ -9,7 +9,7 @@ use crate::{Error, Result};
 
 /// A parsed name. The order is that of application: by first timestamp, then by the name itself.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct TimestampedName {
+pub(crate) struct TimestampedName {
     /// First timestamp, milliseconds since the epoch.
     pub start: u64,
     /// Last timestamp.
@@ -22,7 +22,7 @@ pub struct TimestampedName {
 
 impl TimestampedName {
     /// Parses the last component of `path`, without its suffix.
-    pub fn parse(path: &str) -> Option<Self> {
+    pub(crate) fn parse(path: &str) -> Option<Self> {
         let last = path.trim_end_matches('/').rsplit('/').next()?;
         let name = last.rsplit_once('.').map_or(last, |(stem, _)| stem);
         let rest = name.strip_prefix("__")?;
@@ -39,12 +39,12 @@ impl TimestampedName {
     }
 
     /// Whether both timestamps lie in `range`.
-    pub fn is_within(&self, range: &RangeInclusive<u64>) -> bool {
+    pub(crate) fn is_within(&self, range: &RangeInclusive<u64>) -> bool {
         *range.start() <= self.start && self.end <= *range.end()
     }
 
     /// Whether some timestamp may lie in `range`.
-    pub fn overlaps(&self, range: &RangeInclusive<u64>) -> bool {
+    pub(crate) fn overlaps(&self, range: &RangeInclusive<u64>) -> bool {
         self.start <= *range.end() && *range.start() <= self.end
     }
 }
@@ -74,7 +74,7 @@ fn is_uuid(text: &str) -> bool {
 ///
 /// Names with equal timestamps apply in the order of their identifiers, so the first eight digits come from `counter`
 /// when one process writes several names within a millisecond.
-pub fn fresh_uuid(counter: Option<u32>) -> Result<String> {
+pub(crate) fn fresh_uuid(counter: Option<u32>) -> Result<String> {
     let mut bytes = [0_u8; 16];
     getrandom::fill(&mut bytes)
         .map_err(|error| Error::invalid(format!("no random numbers for a file name: {error}")))?;

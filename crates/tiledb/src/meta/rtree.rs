@@ -15,11 +15,11 @@ use super::wire::{put_ranges, ranges};
 use crate::{Cursor, Error, Result};
 
 /// Entries per node when writing.
-pub const FANOUT: u32 = 10;
+pub(crate) const FANOUT: u32 = 10;
 
 /// The MBRs of one level.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mbrs {
+pub(crate) struct Mbrs {
     bytes: Vec<u8>,
     /// Where each MBR starts, and the end; `None` when all have one size.
     starts: Option<Vec<usize>>,
@@ -28,7 +28,7 @@ pub struct Mbrs {
 
 impl Mbrs {
     /// Parses `count` MBRs.
-    pub fn parse(cursor: &mut Cursor<'_>, count: u64, dims: &[Dimension]) -> Result<Self> {
+    pub(crate) fn parse(cursor: &mut Cursor<'_>, count: u64, dims: &[Dimension]) -> Result<Self> {
         let fixed: usize =
             dims.iter().map(|dim| if dim.is_var() { 16 } else { dim.datatype.size() * 2 }).sum();
         let count = cursor.count(count, fixed)?;
@@ -57,7 +57,7 @@ impl Mbrs {
     }
 
     /// Packs MBRs.
-    pub fn pack(dims: &[Dimension], mbrs: &[Vec<Bounds>]) -> Result<Self> {
+    pub(crate) fn pack(dims: &[Dimension], mbrs: &[Vec<Bounds>]) -> Result<Self> {
         let mut bytes = Vec::new();
         let mut starts = vec![0];
         for mbr in mbrs {
@@ -69,17 +69,17 @@ impl Mbrs {
     }
 
     /// How many there are.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.count
     }
 
     /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.count == 0
     }
 
     /// One MBR.
-    pub fn get(&self, index: usize, dims: &[Dimension]) -> Result<Vec<Bounds>> {
+    pub(crate) fn get(&self, index: usize, dims: &[Dimension]) -> Result<Vec<Bounds>> {
         let slice = match &self.starts {
             None if index < self.count => {
                 let size = self.bytes.len() / self.count;
@@ -98,7 +98,7 @@ impl Mbrs {
 
 /// The R-tree of a fragment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RTree {
+pub(crate) struct RTree {
     /// Entries per node.
     pub fanout: u32,
     /// The levels, root first; the last one has an MBR per tile. Empty for dense fragments.
@@ -107,7 +107,7 @@ pub struct RTree {
 
 impl RTree {
     /// Reads the payload of the R-tree's generic tile.
-    pub fn parse(payload: &[u8], version: u32, dims: &[Dimension]) -> Result<Self> {
+    pub(crate) fn parse(payload: &[u8], version: u32, dims: &[Dimension]) -> Result<Self> {
         let mut cursor = Cursor::new(payload, 0, "R-tree");
         let cursor = &mut cursor;
         if version < 5 {
@@ -155,12 +155,12 @@ impl RTree {
     }
 
     /// A tree without inner levels, for versions that store MBRs only.
-    pub fn flat(leaves: Mbrs) -> Self {
+    pub(crate) fn flat(leaves: Mbrs) -> Self {
         Self { fanout: 0, levels: if leaves.is_empty() { Vec::new() } else { vec![leaves] } }
     }
 
     /// Builds the tree over one MBR per tile.
-    pub fn build(dims: &[Dimension], leaves: &[Vec<Bounds>]) -> Result<Self> {
+    pub(crate) fn build(dims: &[Dimension], leaves: &[Vec<Bounds>]) -> Result<Self> {
         let mut levels = Vec::new();
         let mut level = leaves.to_vec();
         while !level.is_empty() {
@@ -185,7 +185,7 @@ impl RTree {
     }
 
     /// The payload in the form of version 5 and later.
-    pub fn write(&self) -> Vec<u8> {
+    pub(crate) fn write(&self) -> Vec<u8> {
         let mut out = self.fanout.to_le_bytes().to_vec();
         out.extend_from_slice(&(self.levels.len() as u32).to_le_bytes());
         for level in &self.levels {
@@ -196,14 +196,14 @@ impl RTree {
     }
 
     /// The MBRs of the tiles.
-    pub fn leaves(&self) -> Option<&Mbrs> {
+    pub(crate) fn leaves(&self) -> Option<&Mbrs> {
         self.levels.last()
     }
 
     /// The tiles whose MBR passes `keep`, in tile order. Subtrees whose MBR does not pass are skipped.
     ///
     /// `keep` must accept every MBR that contains an accepted one.
-    pub fn search(&self, dims: &[Dimension], keep: &dyn Fn(&[Bounds]) -> bool) -> Result<Vec<usize>> {
+    pub(crate) fn search(&self, dims: &[Dimension], keep: &dyn Fn(&[Bounds]) -> bool) -> Result<Vec<usize>> {
         let mut found = Vec::new();
         let Some(last) = self.levels.len().checked_sub(1) else { return Ok(found) };
         let roots = self.levels.first().map_or(0, Mbrs::len);

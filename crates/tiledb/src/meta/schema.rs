@@ -20,7 +20,7 @@ use crate::order::grid::{Axis, CellBox, Grid};
 use crate::{Cursor, Error, Result};
 
 /// The supported versions.
-pub const VERSIONS: std::ops::RangeInclusive<u32> = 1..=23;
+pub(crate) const VERSIONS: std::ops::RangeInclusive<u32> = 1..=23;
 
 /// Dense or sparse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,7 +66,7 @@ pub struct ArraySchema {
 
 impl ArraySchema {
     /// Reads the payload of a schema file.
-    pub fn parse(payload: &[u8]) -> Result<Self> {
+    pub(crate) fn parse(payload: &[u8]) -> Result<Self> {
         let mut cursor = Cursor::new(payload, 0, "array schema");
         let cursor = &mut cursor;
         let version = cursor.u32_le()?;
@@ -130,7 +130,7 @@ impl ArraySchema {
     }
 
     /// The payload of a schema file.
-    pub fn write(&self) -> Result<Vec<u8>> {
+    pub(crate) fn write(&self) -> Result<Vec<u8>> {
         let version = self.version;
         let out = &mut Vec::new();
         out.extend_from_slice(&version.to_le_bytes());
@@ -206,7 +206,7 @@ impl ArraySchema {
     }
 
     /// The tile grid of a dense array.
-    pub fn grid(&self) -> Result<Grid> {
+    pub(crate) fn grid(&self) -> Result<Grid> {
         let axis = |dim: &Dimension| -> Result<Axis> {
             let (Some(domain), Some(Scalar::Int(extent))) = (&dim.domain, &dim.extent) else {
                 return Err(Error::corrupt(format!(
@@ -228,7 +228,7 @@ impl ArraySchema {
     }
 
     /// The part of the domain that reads cover by default: the current domain if set, else the whole domain.
-    pub fn readable(&self, grid: &Grid) -> Result<CellBox> {
+    pub(crate) fn readable(&self, grid: &Grid) -> Result<CellBox> {
         match &self.current_domain {
             Some(ranges) => grid.region_of(ranges),
             None => Ok(grid.domain()),
@@ -247,7 +247,7 @@ impl ArraySchema {
 }
 
 /// Refuses versions that are not known.
-pub fn check_version(version: u32) -> Result<()> {
+pub(crate) fn check_version(version: u32) -> Result<()> {
     if VERSIONS.contains(&version) {
         return Ok(());
     }

@@ -5,7 +5,7 @@ use super::schema::ArraySchema;
 
 /// A field of a fragment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Field {
+pub(crate) enum Field {
     /// The attribute at this position of the fragment's schema.
     Attribute(usize),
     /// All coordinates in one file (before version 5); later an unused slot.
@@ -22,7 +22,7 @@ pub enum Field {
 
 /// Which slots a fragment has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Slots {
+pub(crate) struct Slots {
     attributes: usize,
     dimensions: usize,
     timestamps: bool,
@@ -31,23 +31,18 @@ pub struct Slots {
 
 impl Slots {
     /// The slots of a fragment of this version and schema.
-    pub fn new(schema: &ArraySchema, version: u32, timestamps: bool, deletes: bool) -> Self {
+    pub(crate) fn new(schema: &ArraySchema, version: u32, timestamps: bool, deletes: bool) -> Self {
         let dimensions = if version >= 5 { schema.dimensions.len() } else { 0 };
         Self { attributes: schema.attributes.len(), dimensions, timestamps, deletes }
     }
 
     /// How many there are.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.attributes + 1 + self.dimensions + usize::from(self.timestamps) + 2 * usize::from(self.deletes)
     }
 
-    /// Always false: the slot of the coordinates always exists.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// The slot of a field, if the fragment has it.
-    pub fn index(&self, field: Field) -> Option<usize> {
+    pub(crate) fn index(&self, field: Field) -> Option<usize> {
         let special = self.attributes + 1 + self.dimensions;
         match field {
             Field::Attribute(i) => (i < self.attributes).then_some(i),
@@ -60,7 +55,7 @@ impl Slots {
     }
 
     /// All fields in slot order.
-    pub fn fields(&self) -> Vec<Field> {
+    pub(crate) fn fields(&self) -> Vec<Field> {
         let mut out: Vec<Field> = (0..self.attributes).map(Field::Attribute).collect();
         out.push(Field::Coords);
         out.extend((0..self.dimensions).map(Field::Dimension));
@@ -75,7 +70,7 @@ impl Slots {
 }
 
 /// The file stem of a field (spec §8): the plain name, from version 8 percent-encoded, from version 9 numbered.
-pub fn file_stem(schema: &ArraySchema, version: u32, field: Field) -> String {
+pub(crate) fn file_stem(schema: &ArraySchema, version: u32, field: Field) -> String {
     let named = |name: &str| if version == 8 { percent_encoded(name) } else { name.to_owned() };
     match field {
         Field::Attribute(i) if version >= 9 => format!("a{i}"),

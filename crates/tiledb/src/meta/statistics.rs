@@ -14,7 +14,7 @@ use crate::{Cursor, Result};
 
 /// The minimum or the maximum value of each tile of a field.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct TileValues {
+pub(crate) struct TileValues {
     /// One cell per tile; of variable-length fields one `u64` start per tile.
     pub fixed: Vec<u8>,
     /// The values of variable-length fields.
@@ -23,14 +23,14 @@ pub struct TileValues {
 
 impl TileValues {
     /// Reads the payload of a generic tile.
-    pub fn parse(payload: &[u8]) -> Result<Self> {
+    pub(crate) fn parse(payload: &[u8]) -> Result<Self> {
         let mut cursor = Cursor::new(payload, 0, "tile min/max values");
         let (fixed, var) = (cursor.u64_le()?, cursor.u64_le()?);
         Ok(Self { fixed: cursor.bytes_u64(fixed)?.to_vec(), var: cursor.bytes_u64(var)?.to_vec() })
     }
 
     /// The payload of a generic tile.
-    pub fn write(&self) -> Vec<u8> {
+    pub(crate) fn write(&self) -> Vec<u8> {
         let mut out = (self.fixed.len() as u64).to_le_bytes().to_vec();
         out.extend_from_slice(&(self.var.len() as u64).to_le_bytes());
         out.extend_from_slice(&self.fixed);
@@ -39,13 +39,13 @@ impl TileValues {
     }
 
     /// The value of one tile of a fixed-size field.
-    pub fn fixed_at(&self, tile: usize, cell_size: usize) -> Option<&[u8]> {
+    pub(crate) fn fixed_at(&self, tile: usize, cell_size: usize) -> Option<&[u8]> {
         let start = tile.checked_mul(cell_size)?;
         self.fixed.get(start..start.checked_add(cell_size)?)
     }
 
     /// The value of one tile of a variable-length field.
-    pub fn var_at(&self, tile: usize) -> Option<&[u8]> {
+    pub(crate) fn var_at(&self, tile: usize) -> Option<&[u8]> {
         let start_of = |tile: usize| {
             let at = tile.checked_mul(8)?;
             let bytes = self.fixed.get(at..at.checked_add(8)?)?;
@@ -58,7 +58,7 @@ impl TileValues {
 
 /// The statistics of one field, tile by tile.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct TileStatistics {
+pub(crate) struct TileStatistics {
     /// Minimum values.
     pub mins: TileValues,
     /// Maximum values.
@@ -71,7 +71,7 @@ pub struct TileStatistics {
 
 /// The statistics of one field over the whole fragment.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct FieldSummary {
+pub(crate) struct FieldSummary {
     /// The minimum value.
     pub min: Vec<u8>,
     /// The maximum value.
@@ -83,19 +83,19 @@ pub struct FieldSummary {
 }
 
 /// Reads a list of sums or of null counts.
-pub fn parse_numbers(payload: &[u8], what: &'static str) -> Result<Vec<u64>> {
+pub(crate) fn parse_numbers(payload: &[u8], what: &'static str) -> Result<Vec<u64>> {
     numbers(&mut Cursor::new(payload, 0, what))
 }
 
 /// Writes a list of numbers.
-pub fn write_numbers(list: &[u64]) -> Vec<u8> {
+pub(crate) fn write_numbers(list: &[u64]) -> Vec<u8> {
     let mut out = Vec::new();
     put_numbers(&mut out, list);
     out
 }
 
 /// Reads the summary of a fragment with this many slots.
-pub fn parse_summary(payload: &[u8], slots: usize) -> Result<Vec<FieldSummary>> {
+pub(crate) fn parse_summary(payload: &[u8], slots: usize) -> Result<Vec<FieldSummary>> {
     let mut cursor = Cursor::new(payload, 0, "fragment summary");
     let cursor = &mut cursor;
     cursor.count(slots as u64, 32)?;
@@ -109,7 +109,7 @@ pub fn parse_summary(payload: &[u8], slots: usize) -> Result<Vec<FieldSummary>> 
 }
 
 /// Writes the summary of a fragment.
-pub fn write_summary(summary: &[FieldSummary]) -> Vec<u8> {
+pub(crate) fn write_summary(summary: &[FieldSummary]) -> Vec<u8> {
     let mut out = Vec::new();
     for field in summary {
         put_bytes64(&mut out, &field.min);
@@ -121,7 +121,7 @@ pub fn write_summary(summary: &[FieldSummary]) -> Vec<u8> {
 }
 
 /// Whether tiles of a field have min and max values. Dimensions never do.
-pub fn has_min_max(datatype: Datatype, cell_val_num: u32) -> bool {
+pub(crate) fn has_min_max(datatype: Datatype, cell_val_num: u32) -> bool {
     match datatype {
         Datatype::Char | Datatype::StringAscii => true,
         _ => cell_val_num == 1 && is_number(datatype),
@@ -129,7 +129,7 @@ pub fn has_min_max(datatype: Datatype, cell_val_num: u32) -> bool {
 }
 
 /// Whether tiles of a field have sums.
-pub fn has_sum(datatype: Datatype, cell_val_num: u32) -> bool {
+pub(crate) fn has_sum(datatype: Datatype, cell_val_num: u32) -> bool {
     cell_val_num == 1 && cell_val_num != VAR && (is_number(datatype) || datatype == Datatype::Char)
 }
 

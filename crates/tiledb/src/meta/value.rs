@@ -10,7 +10,7 @@ use super::datatype::{Datatype, Physical};
 use crate::{Error, Result};
 
 /// Parses one value of `datatype` from exactly its bytes.
-pub fn parse_scalar(datatype: Datatype, bytes: &[u8]) -> Result<Scalar> {
+pub(crate) fn parse_scalar(datatype: Datatype, bytes: &[u8]) -> Result<Scalar> {
     fn fixed<const N: usize>(bytes: &[u8], datatype: Datatype) -> Result<[u8; N]> {
         bytes.try_into().map_err(|_| {
             Error::corrupt(format!("a {} value has {} bytes, expected {N}", datatype.name(), bytes.len()))
@@ -31,12 +31,12 @@ pub fn parse_scalar(datatype: Datatype, bytes: &[u8]) -> Result<Scalar> {
 }
 
 /// Bytes of a string or binary cell: a string if they are UTF-8.
-pub fn string_or_bytes(bytes: &[u8]) -> Scalar {
+pub(crate) fn string_or_bytes(bytes: &[u8]) -> Scalar {
     std::str::from_utf8(bytes).map_or_else(|_| Scalar::Bytes(bytes.to_vec()), Scalar::from)
 }
 
 /// Appends a value as `datatype` stores it; strings and bytes unchanged.
-pub fn write_scalar(value: &Scalar, datatype: Datatype, out: &mut Vec<u8>) -> Result<()> {
+pub(crate) fn write_scalar(value: &Scalar, datatype: Datatype, out: &mut Vec<u8>) -> Result<()> {
     let misfit = || Error::invalid(format!("{value} does not fit {}", datatype.name()));
     macro_rules! int {
         ($v:expr, $t:ty) => {
@@ -95,7 +95,7 @@ impl Bounds {
     }
 
     /// `[low, high]` in JSON.
-    pub fn to_json(&self) -> serde_json::Value {
+    pub(crate) fn to_json(&self) -> serde_json::Value {
         serde_json::json!([self.low.to_json(), self.high.to_json()])
     }
 }

@@ -5,31 +5,31 @@ use super::value::{Bounds, parse_scalar, string_or_bytes, write_scalar};
 use crate::{Cursor, Error, Result};
 
 /// Bytes with a 32-bit length in front.
-pub fn bytes32<'a>(cursor: &mut Cursor<'a>) -> Result<&'a [u8]> {
+pub(crate) fn bytes32<'a>(cursor: &mut Cursor<'a>) -> Result<&'a [u8]> {
     let len = cursor.u32_le()?;
     cursor.bytes_u64(len.into())
 }
 
 /// Bytes with a 64-bit length in front.
-pub fn bytes64<'a>(cursor: &mut Cursor<'a>) -> Result<&'a [u8]> {
+pub(crate) fn bytes64<'a>(cursor: &mut Cursor<'a>) -> Result<&'a [u8]> {
     let len = cursor.u64_le()?;
     cursor.bytes_u64(len)
 }
 
 /// A name with a 32-bit length in front.
-pub fn name32(cursor: &mut Cursor<'_>) -> Result<String> {
+pub(crate) fn name32(cursor: &mut Cursor<'_>) -> Result<String> {
     let len = cursor.u32_le()?;
     cursor.utf8(len.into()).map(str::to_owned)
 }
 
 /// A name with a 64-bit length in front.
-pub fn name64(cursor: &mut Cursor<'_>) -> Result<String> {
+pub(crate) fn name64(cursor: &mut Cursor<'_>) -> Result<String> {
     let len = cursor.u64_le()?;
     cursor.utf8(len).map(str::to_owned)
 }
 
 /// A flag byte: 0 or 1.
-pub fn flag(cursor: &mut Cursor<'_>) -> Result<bool> {
+pub(crate) fn flag(cursor: &mut Cursor<'_>) -> Result<bool> {
     match cursor.u8()? {
         0 => Ok(false),
         1 => Ok(true),
@@ -38,7 +38,7 @@ pub fn flag(cursor: &mut Cursor<'_>) -> Result<bool> {
 }
 
 /// A count and that many 64-bit numbers.
-pub fn numbers(cursor: &mut Cursor<'_>) -> Result<Vec<u64>> {
+pub(crate) fn numbers(cursor: &mut Cursor<'_>) -> Result<Vec<u64>> {
     let stated = cursor.u64_le()?;
     let count = cursor.count(stated, 8)?;
     let bytes = cursor.bytes(count.saturating_mul(8))?;
@@ -46,13 +46,13 @@ pub fn numbers(cursor: &mut Cursor<'_>) -> Result<Vec<u64>> {
 }
 
 /// `count` 64-bit numbers.
-pub fn numbers_of(cursor: &mut Cursor<'_>, count: usize) -> Result<Vec<u64>> {
+pub(crate) fn numbers_of(cursor: &mut Cursor<'_>, count: usize) -> Result<Vec<u64>> {
     cursor.count(count as u64, 8)?;
     (0..count).map(|_| cursor.u64_le()).collect()
 }
 
 /// Appends bytes with a 32-bit length in front.
-pub fn put_bytes32(out: &mut Vec<u8>, bytes: &[u8]) -> Result<()> {
+pub(crate) fn put_bytes32(out: &mut Vec<u8>, bytes: &[u8]) -> Result<()> {
     let len = u32::try_from(bytes.len()).map_err(|_| Error::invalid("a name or value exceeds 4 GiB"))?;
     out.extend_from_slice(&len.to_le_bytes());
     out.extend_from_slice(bytes);
@@ -60,13 +60,13 @@ pub fn put_bytes32(out: &mut Vec<u8>, bytes: &[u8]) -> Result<()> {
 }
 
 /// Appends bytes with a 64-bit length in front.
-pub fn put_bytes64(out: &mut Vec<u8>, bytes: &[u8]) {
+pub(crate) fn put_bytes64(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
     out.extend_from_slice(bytes);
 }
 
 /// Appends a count and the numbers.
-pub fn put_numbers(out: &mut Vec<u8>, numbers: &[u64]) {
+pub(crate) fn put_numbers(out: &mut Vec<u8>, numbers: &[u64]) {
     out.extend_from_slice(&(numbers.len() as u64).to_le_bytes());
     for number in numbers {
         out.extend_from_slice(&number.to_le_bytes());
@@ -75,7 +75,7 @@ pub fn put_numbers(out: &mut Vec<u8>, numbers: &[u64]) {
 
 /// One range per dimension (spec §7 and §9.2): fixed dimensions low and high, string ones
 /// `u64 total | u64 bytes of low | low | high`.
-pub fn ranges(cursor: &mut Cursor<'_>, dims: &[Dimension]) -> Result<Vec<Bounds>> {
+pub(crate) fn ranges(cursor: &mut Cursor<'_>, dims: &[Dimension]) -> Result<Vec<Bounds>> {
     dims.iter().map(|dim| range(cursor, dim)).collect()
 }
 
@@ -96,7 +96,7 @@ fn range(cursor: &mut Cursor<'_>, dim: &Dimension) -> Result<Bounds> {
 }
 
 /// Appends one range per dimension.
-pub fn put_ranges(out: &mut Vec<u8>, dims: &[Dimension], ranges: &[Bounds]) -> Result<()> {
+pub(crate) fn put_ranges(out: &mut Vec<u8>, dims: &[Dimension], ranges: &[Bounds]) -> Result<()> {
     for (dim, range) in dims.iter().zip(ranges) {
         if dim.is_var() {
             let (mut low, mut high) = (Vec::new(), Vec::new());

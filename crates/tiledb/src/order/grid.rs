@@ -11,7 +11,7 @@ use crate::{Error, Result};
 
 /// One dimension of the grid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Axis {
+pub(crate) struct Axis {
     /// The coordinate of position 0.
     pub low: i128,
     /// The last position of the domain.
@@ -22,7 +22,7 @@ pub struct Axis {
 
 /// An inclusive box of positions.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CellBox {
+pub(crate) struct CellBox {
     /// First position per axis.
     pub low: Vec<u64>,
     /// Last position per axis.
@@ -31,7 +31,7 @@ pub struct CellBox {
 
 impl CellBox {
     /// Positions along one axis, saturating for a full 64-bit axis.
-    pub fn len(&self, axis: usize) -> u64 {
+    pub(crate) fn len(&self, axis: usize) -> u64 {
         match (self.low.get(axis), self.high.get(axis)) {
             (Some(low), Some(high)) => high.saturating_sub(*low).saturating_add(1),
             _ => 1,
@@ -39,25 +39,25 @@ impl CellBox {
     }
 
     /// Cells in the box; `None` if they exceed 64 bits.
-    pub fn cells(&self) -> Option<u64> {
+    pub(crate) fn cells(&self) -> Option<u64> {
         (0..self.low.len()).try_fold(1_u64, |product, axis| product.checked_mul(self.len(axis)))
     }
 
     /// The common part of two boxes.
-    pub fn intersect(&self, other: &Self) -> Option<Self> {
+    pub(crate) fn intersect(&self, other: &Self) -> Option<Self> {
         let low: Vec<u64> = self.low.iter().zip(&other.low).map(|(a, b)| *a.max(b)).collect();
         let high: Vec<u64> = self.high.iter().zip(&other.high).map(|(a, b)| *a.min(b)).collect();
         low.iter().zip(&high).all(|(low, high)| low <= high).then_some(Self { low, high })
     }
 
     /// Extends this box to include `other`.
-    pub fn include(&mut self, other: &Self) {
+    pub(crate) fn include(&mut self, other: &Self) {
         self.low.iter_mut().zip(&other.low).for_each(|(all, low)| *all = (*all).min(*low));
         self.high.iter_mut().zip(&other.high).for_each(|(all, high)| *all = (*all).max(*high));
     }
 
     /// Whether every cell of `other` lies in this box.
-    pub fn covers(&self, other: &Self) -> bool {
+    pub(crate) fn covers(&self, other: &Self) -> bool {
         self.low.iter().zip(&other.low).all(|(a, b)| a <= b)
             && self.high.iter().zip(&other.high).all(|(a, b)| a >= b)
     }
@@ -65,7 +65,7 @@ impl CellBox {
 
 /// A run of cells that are equidistant in a tile and adjacent in the target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Run {
+pub(crate) struct Run {
     /// First cell in the tile.
     pub source: usize,
     /// First cell in the target.
@@ -74,7 +74,7 @@ pub struct Run {
 
 /// All runs of one tile's part in a target; they share length and distance.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Runs {
+pub(crate) struct Runs {
     /// Cells per run.
     pub len: usize,
     /// Distance in the tile between two cells of a run.
@@ -85,7 +85,7 @@ pub struct Runs {
 
 /// The grid of a dense array.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Grid {
+pub(crate) struct Grid {
     /// The dimensions.
     pub axes: Vec<Axis>,
     /// The order of tiles in a fragment.
@@ -96,12 +96,12 @@ pub struct Grid {
 
 impl Grid {
     /// The whole domain.
-    pub fn domain(&self) -> CellBox {
+    pub(crate) fn domain(&self) -> CellBox {
         CellBox { low: vec![0; self.axes.len()], high: self.axes.iter().map(|axis| axis.last).collect() }
     }
 
     /// The positions of one range of coordinates per dimension, cropped to the domain.
-    pub fn region_of(&self, ranges: &[Bounds]) -> Result<CellBox> {
+    pub(crate) fn region_of(&self, ranges: &[Bounds]) -> Result<CellBox> {
         let mut region = self.domain();
         for (axis, range) in ranges.iter().enumerate() {
             let (Scalar::Int(low), Scalar::Int(high)) = (&range.low, &range.high) else {
@@ -124,7 +124,7 @@ impl Grid {
     }
 
     /// The coordinates of a box of positions, one range per dimension.
-    pub fn ranges_of(&self, region: &CellBox) -> Vec<Bounds> {
+    pub(crate) fn ranges_of(&self, region: &CellBox) -> Vec<Bounds> {
         let at = |axis: &Axis, position: u64| Scalar::Int(axis.low.saturating_add(i128::from(position)));
         let bounds = region.low.iter().zip(&region.high);
         let ranges = self.axes.iter().zip(bounds);
@@ -132,7 +132,7 @@ impl Grid {
     }
 
     /// Cells in every tile.
-    pub fn cells_per_tile(&self) -> Result<u64> {
+    pub(crate) fn cells_per_tile(&self) -> Result<u64> {
         self.axes
             .iter()
             .try_fold(1_u64, |product, axis| product.checked_mul(axis.extent))
@@ -140,7 +140,7 @@ impl Grid {
     }
 
     /// The box of tile indexes that `region` touches.
-    pub fn tiles_of(&self, region: &CellBox) -> CellBox {
+    pub(crate) fn tiles_of(&self, region: &CellBox) -> CellBox {
         let index = |positions: &[u64]| {
             positions.iter().zip(&self.axes).map(|(position, axis)| position / axis.extent.max(1)).collect()
         };
@@ -148,7 +148,7 @@ impl Grid {
     }
 
     /// The cells of the tile at `index`; the last tiles may extend past the domain.
-    pub fn tile_region(&self, index: &[u64]) -> CellBox {
+    pub(crate) fn tile_region(&self, index: &[u64]) -> CellBox {
         let low: Vec<u64> =
             index.iter().zip(&self.axes).map(|(i, axis)| i.saturating_mul(axis.extent)).collect();
         let high =
@@ -157,7 +157,7 @@ impl Grid {
     }
 
     /// The number of the tile at `index` in a fragment that stores the tiles of `span`.
-    pub fn tile_number(&self, span: &CellBox, index: &[u64]) -> Option<u64> {
+    pub(crate) fn tile_number(&self, span: &CellBox, index: &[u64]) -> Option<u64> {
         let mut number = 0_u64;
         let mut step = |axis: usize| {
             let offset = index.get(axis)?.checked_sub(*span.low.get(axis)?)?;
@@ -172,7 +172,7 @@ impl Grid {
     }
 
     /// The grid position of tile `number` of a fragment that stores the tiles of `span`.
-    pub fn tile_index(&self, span: &CellBox, number: u64) -> Option<Vec<u64>> {
+    pub(crate) fn tile_index(&self, span: &CellBox, number: u64) -> Option<Vec<u64>> {
         let mut out = span.low.clone();
         let mut rest = number;
         let mut step = |axis: usize| {
@@ -193,7 +193,7 @@ impl Grid {
     /// `None` if the target selects none of them.
     ///
     /// `part` must be inside the tile.
-    pub fn runs(&self, index: &[u64], part: &CellBox, target: &Region) -> Option<Runs> {
+    pub(crate) fn runs(&self, index: &[u64], part: &CellBox, target: &Region) -> Option<Runs> {
         let tile = self.tile_region(index);
         let extents =
             self.axes.iter().map(|axis| usize::try_from(axis.extent).ok()).collect::<Option<Vec<_>>>()?;
@@ -252,7 +252,7 @@ impl Grid {
     }
 
     /// The smallest box around the selected positions; `None` when nothing is selected.
-    pub fn bounds_of(selected: &Region) -> Option<CellBox> {
+    pub(crate) fn bounds_of(selected: &Region) -> Option<CellBox> {
         let low = selected.spans.iter().map(|span| span.start).collect();
         let last = |span: &Span| {
             let steps = span.len().checked_sub(1)?;

@@ -2,12 +2,12 @@
 //! the first dimension as the most significant axis.
 
 /// Bits per dimension, so that all of them fit 63.
-pub fn bits(dims: usize) -> u32 {
+pub(crate) fn bits(dims: usize) -> u32 {
     63_u32.checked_div(u32::try_from(dims).unwrap_or(u32::MAX)).unwrap_or(63)
 }
 
 /// The bucket of a number in its domain.
-pub fn bucket_number(value: f64, low: f64, span: f64, bits: u32) -> u64 {
+pub(crate) fn bucket_number(value: f64, low: f64, span: f64, bits: u32) -> u64 {
     let buckets = (1_u64 << bits.min(63)) - 1;
     // Truncates and saturates for values outside the domain; NaN is bucket 0. With one dimension the number of buckets
     // is rounded up to 2^63, which the end of the domain must not reach.
@@ -15,12 +15,12 @@ pub fn bucket_number(value: f64, low: f64, span: f64, bits: u32) -> u64 {
 }
 
 /// The bucket of a string whose first eight bytes are `head`, most significant first.
-pub fn bucket_string(head: u64, bits: u32) -> u64 {
+pub(crate) fn bucket_string(head: u64, bits: u32) -> u64 {
     head >> (64 - bits.clamp(1, 63))
 }
 
 /// The position on the curve of the buckets in `axes`, which are used as scratch space.
-pub fn position(axes: &mut [u64], bits: u32) -> u64 {
+pub(crate) fn position(axes: &mut [u64], bits: u32) -> u64 {
     let Some(top) = bits.checked_sub(1).map(|shift| 1_u64 << shift.min(62)) else { return 0 };
     let Some((first, rest)) = axes.split_first_mut() else { return 0 };
     let mut q = top;

@@ -195,7 +195,7 @@ impl FieldTiles {
     ) -> Result<()> {
         let wanted = cells.start.saturating_mul(self.cell_size)..cells.end.saturating_mul(self.cell_size);
         let mut run = || -> Result<()> {
-            for chunk in self.data.chunks(&stored.data, dst.len())? {
+            for chunk in TileCodec::chunks(&stored.data, dst.len())? {
                 let end = chunk.start.saturating_add(chunk.original);
                 if chunk.start < wanted.end && end > wanted.start {
                     let place = dst.part_mut(chunk.start..end)?;
@@ -220,7 +220,7 @@ impl FieldTiles {
         let wanted = cells.start.saturating_mul(self.cell_size)..cells.end.saturating_mul(self.cell_size);
         let mut edge = Vec::new();
         let mut run = || -> Result<()> {
-            for chunk in self.data.chunks(&stored.data, len)? {
+            for chunk in TileCodec::chunks(&stored.data, len)? {
                 let end = chunk.start.saturating_add(chunk.original);
                 let (from, to) = (chunk.start.max(wanted.start), end.min(wanted.end));
                 if from >= to {

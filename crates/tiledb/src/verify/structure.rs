@@ -331,8 +331,7 @@ pub(super) fn labels(array: &Array, depth: Depth, driver: &Driver, report: &mut 
         if !leads_down(&label.uri) || !seen.insert(&label.uri) {
             continue;
         }
-        let options =
-            OpenOptions { key: array.secret.clone(), limits: array.limits.clone(), ..OpenOptions::default() };
+        let options = OpenOptions::default().with_key(array.secret.clone()).with_limits(array.limits.clone());
         let location = array.root.join(&label.uri);
         let opened = crate::container::open_array(&location, &options).in_file(location.path());
         match opened.in_piece(|| format!("label '{}'", label.name)) {

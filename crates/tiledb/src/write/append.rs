@@ -46,7 +46,7 @@ pub(crate) fn append(mut request: AppendRequest<'_>, driver: &Driver) -> Result<
 
 /// The columns of an array; enumerated ones take any number of distinct values, which are looked up.
 fn stored_schema(location: &tesselle_core::Location, open: &OpenOptions) -> Result<SchemaRef> {
-    let open = OpenOptions { raw: false, text_as_binary: false, ..open.clone() };
+    let open = open.clone().with_raw(false).with_text_as_binary(false);
     let schema = ArrayTable::new(Arc::new(Array::open(location, &open)?)).schema();
     let fields = schema.fields().iter().map(|field| match field.data_type() {
         DataType::Dictionary(_, values) => {
@@ -73,7 +73,7 @@ struct Dense {
 impl Dense {
     fn new(writer: ArrayWriter, open: &OpenOptions, driver: &Driver) -> Result<Self> {
         let grid = writer.schema().grid()?;
-        let open = OpenOptions { full_domain: false, ..open.clone() };
+        let open = open.clone().with_full_domain(false);
         let rows = Array::open(&writer.location, &open)?.row_box(&grid)?;
         let schema = stored_schema(&writer.location, &open)?;
         Ok(Self { writer, grid, rows, schema, most: driver.budget().total() / 2 })

@@ -47,7 +47,7 @@ mod name;
 pub(crate) mod order;
 mod placed;
 mod schema;
-pub mod sink;
+pub(crate) mod sink;
 mod sparse;
 pub(crate) mod statistics;
 #[cfg(test)]

@@ -29,6 +29,7 @@ pub enum OnDuplicate {
 }
 
 /// How cells come.
+#[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SparseOptions {
     /// Whether the cells are already in global order; an error if they are not.
@@ -37,6 +38,29 @@ pub struct SparseOptions {
     pub on_duplicate: OnDuplicate,
     /// When the write happens, in milliseconds since the epoch; `None` is now.
     pub timestamp: Option<u64>,
+}
+
+impl SparseOptions {
+    /// Sets [`SparseOptions::in_global_order`](Self#structfield.in_global_order).
+    #[must_use]
+    pub fn with_in_global_order(mut self, in_global_order: bool) -> Self {
+        self.in_global_order = in_global_order;
+        self
+    }
+
+    /// Sets [`SparseOptions::on_duplicate`](Self#structfield.on_duplicate).
+    #[must_use]
+    pub fn with_on_duplicate(mut self, on_duplicate: OnDuplicate) -> Self {
+        self.on_duplicate = on_duplicate;
+        self
+    }
+
+    /// Sets [`SparseOptions::timestamp`](Self#structfield.timestamp).
+    #[must_use]
+    pub fn with_timestamp(mut self, timestamp: impl Into<Option<u64>>) -> Self {
+        self.timestamp = timestamp.into();
+        self
+    }
 }
 
 /// Tiles that are filtered at once.

@@ -20,9 +20,9 @@ fn non_ascii_strings_are_ordered_as_by_the_original_engine() {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/libtiledb-2.30.0");
     for case in ["str_beyond_ascii", "hilbert_beyond_ascii"] {
         let source = Location::local(data.join(case).join("array")).unwrap();
-        let options = OpenOptions { text_as_binary: true, ..OpenOptions::default() };
+        let options = OpenOptions::default().with_text_as_binary(true);
         let table = crate::TileDb.open(&source, &options).unwrap().default_table().unwrap();
-        let driver = Driver::new(&DriverOptions { threads: Some(1), ..DriverOptions::default() }).unwrap();
+        let driver = Driver::new(&DriverOptions::default().with_threads(1)).unwrap();
         let batches: Result<Vec<_>, _> = scan(&*table, &Scan::all(), &driver, Order::Plan).unwrap().collect();
         // Reversed, so that sorting has work to do.
         let batches: Vec<_> = batches.unwrap().iter().map(reversed).collect();

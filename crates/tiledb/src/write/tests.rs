@@ -25,8 +25,7 @@ fn arrays() -> Vec<(String, Array)> {
         let Ok(text) = std::fs::read(entry.path().join("expected.json")) else { continue };
         let expected: serde_json::Value = serde_json::from_slice(&text).unwrap();
         let key = expected.pointer("/encryption/key_utf8").and_then(serde_json::Value::as_str);
-        let options =
-            OpenOptions { key: key.map(|key| Secret::new(key.as_bytes())), ..OpenOptions::default() };
+        let options = OpenOptions::default().with_key(key.map(|key| Secret::new(key.as_bytes())));
         let location = Location::local(entry.path().join("array")).unwrap();
         if let Ok(array) = Array::open(&location, &options) {
             out.push((name, array));

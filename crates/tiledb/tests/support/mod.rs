@@ -42,7 +42,7 @@ pub(crate) fn expected(case: &Path) -> Json {
 }
 
 pub(crate) fn driver() -> Driver {
-    Driver::new(&DriverOptions { threads: Some(2), ..DriverOptions::default() }).unwrap()
+    Driver::new(&DriverOptions::default().with_threads(2)).unwrap()
 }
 
 pub(crate) fn open(path: &Path, options: &OpenOptions) -> Result<Arc<dyn Container>> {
@@ -52,7 +52,7 @@ pub(crate) fn open(path: &Path, options: &OpenOptions) -> Result<Arc<dyn Contain
 /// Options with the key of a fixture.
 pub(crate) fn options(expected: &Json) -> OpenOptions {
     let key = expected.pointer("/encryption/key_utf8").and_then(Json::as_str);
-    OpenOptions { key: key.map(|key| Secret::new(key.as_bytes())), ..OpenOptions::default() }
+    OpenOptions::default().with_key(key.map(|key| Secret::new(key.as_bytes())))
 }
 
 /// All batches of a scan over the only table.

@@ -68,7 +68,7 @@ pub struct Effort {
 /// Computes the aggregates of each requested series, in the order of devices and of their columns.
 pub fn aggregate(location: &Location, request: &Request, driver: &Driver) -> Result<Vec<SeriesAggregates>> {
     // Use stored values, as statistics do.
-    let options = OpenOptions { raw: true, text_as_binary: true, ..OpenOptions::default() };
+    let options = OpenOptions::default().with_raw(true).with_text_as_binary(true);
     let archive = Archive::open(location, &options)?.shared();
     archive.refuse_unreadable()?;
     let mut all = Vec::new();

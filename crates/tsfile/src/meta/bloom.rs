@@ -14,7 +14,7 @@ const ERROR_RATE: f64 = 0.05;
 
 /// A bloom filter as stored: trailing zero bytes are cut.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BloomFilter {
+pub(crate) struct BloomFilter {
     bytes: Vec<u8>,
     bits: u32,
     functions: u32,
@@ -23,12 +23,12 @@ pub struct BloomFilter {
 
 impl BloomFilter {
     /// Bytes that are stored.
-    pub fn byte_len(&self) -> usize {
+    pub(crate) fn byte_len(&self) -> usize {
         self.bytes.len()
     }
 
     /// A filter of the size the original chooses for `n` strings.
-    pub fn with_capacity(n: usize, version: Version) -> Self {
+    pub(crate) fn with_capacity(n: usize, version: Version) -> Self {
         let ln2 = std::f64::consts::LN_2;
         let bits = (-(n as f64) * ERROR_RATE.ln() / ln2 / ln2) as u32;
         let functions = (-ERROR_RATE.ln() / ln2) as u32 + 1;
@@ -41,7 +41,7 @@ impl BloomFilter {
     }
 
     /// Adds a series.
-    pub fn insert(&mut self, path: &str) {
+    pub(crate) fn insert(&mut self, path: &str) {
         for i in 0..self.functions as usize {
             let bit = self.bit(path, i);
             let (byte, mask) = ((bit / 8) as usize, 1 << (bit % 8));
@@ -55,7 +55,7 @@ impl BloomFilter {
     }
 
     /// Whether the series may exist; `false` is certain.
-    pub fn may_contain(&self, path: &str) -> bool {
+    pub(crate) fn may_contain(&self, path: &str) -> bool {
         (0..self.functions as usize).all(|i| {
             let bit = self.bit(path, i);
             self.bytes.get((bit / 8) as usize).is_some_and(|b| b & (1 << (bit % 8)) != 0)
@@ -63,34 +63,29 @@ impl BloomFilter {
     }
 
     /// Number of bits.
-    pub fn bits(&self) -> u32 {
+    pub(crate) fn bits(&self) -> u32 {
         self.bits
     }
 
     /// Number of hash functions.
-    pub fn functions(&self) -> u32 {
+    pub(crate) fn functions(&self) -> u32 {
         self.functions
-    }
-
-    /// Stored bytes.
-    pub fn stored_bytes(&self) -> usize {
-        self.bytes.len()
     }
 
     /// An empty filter of the same size.
     #[must_use]
-    pub fn cleared(&self) -> Self {
+    pub(crate) fn cleared(&self) -> Self {
         Self { bytes: Vec::new(), ..self.clone() }
     }
 
     /// Counts the bits that are set here and not in `other`, a filter of the same size.
-    pub fn surplus(&self, other: &Self) -> u32 {
+    pub(crate) fn surplus(&self, other: &Self) -> u32 {
         let there = other.bytes.iter().copied().chain(std::iter::repeat(0));
         self.bytes.iter().zip(there).map(|(mine, there)| (mine & !there).count_ones()).sum()
     }
 
     /// Number of bytes up to the last set bit.
-    pub fn used_bytes(&self) -> usize {
+    pub(crate) fn used_bytes(&self) -> usize {
         self.bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1)
     }
 
@@ -108,7 +103,7 @@ impl BloomFilter {
     }
 
     /// Reads the filter; `None` if it has no bytes.
-    pub fn parse(cursor: &mut Cursor<'_>, version: Version) -> Result<Option<Self>> {
+    pub(crate) fn parse(cursor: &mut Cursor<'_>, version: Version) -> Result<Option<Self>> {
         if cursor.is_empty() {
             return Ok(None);
         }
@@ -135,7 +130,7 @@ impl BloomFilter {
     }
 
     /// Writes what [`BloomFilter::parse`] reads.
-    pub fn write(&self, out: &mut Vec<u8>) -> Result<()> {
+    pub(crate) fn write(&self, out: &mut Vec<u8>) -> Result<()> {
         if self.version.is_compact() {
             out.put_uvar(len32(self.bytes.len())?.cast_unsigned());
             if self.bytes.is_empty() && self.version == Version::V4 {
@@ -211,7 +206,7 @@ mod tests {
         // The one series of the 405-byte example: 19 bytes, 256 bits, 5 functions.
         let mut filter = BloomFilter::with_capacity(1, Version::V1);
         filter.insert("d.s");
-        assert_eq!((filter.stored_bytes(), filter.bits(), filter.functions()), (19, 256, 5));
+        assert_eq!((filter.bytes.len(), filter.bits(), filter.functions()), (19, 256, 5));
         assert!(filter.may_contain("d.s"));
     }
 

@@ -13,7 +13,7 @@ use super::{Compression, DataType, Encoding, PutPrimitives, Version, marker, pri
 
 /// A chunk header. `data_size` bytes of pages follow it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ChunkHeader {
+pub(crate) struct ChunkHeader {
     /// The marker byte the chunk starts with.
     pub marker: u8,
     /// The measurement; empty for the time column of an aligned device.
@@ -32,28 +32,28 @@ pub struct ChunkHeader {
 
 impl ChunkHeader {
     /// The maximum size of a header with a measurement name of `name` bytes.
-    pub fn max_size(name: usize, version: Version) -> u64 {
+    pub(crate) fn max_size(name: usize, version: Version) -> u64 {
         let fixed = if version.is_compact() { 1 + 5 + 5 + 3 } else { 27 };
         name as u64 + fixed
     }
 
     /// Whether this is the time column of an aligned group.
-    pub fn is_time_column(&self) -> bool {
+    pub(crate) fn is_time_column(&self) -> bool {
         self.data_type == DataType::Vector || self.marker & marker::TIME_COLUMN != 0
     }
 
     /// Whether this is a value column of an aligned group.
-    pub fn is_value_column(&self) -> bool {
+    pub(crate) fn is_value_column(&self) -> bool {
         self.marker & marker::VALUE_COLUMN != 0
     }
 
     /// Whether page headers carry statistics.
-    pub fn has_page_statistics(&self, version: Version) -> bool {
+    pub(crate) fn has_page_statistics(&self, version: Version) -> bool {
         !version.is_compact() || marker::kind(self.marker) == marker::CHUNK
     }
 
     /// Reads a header, marker included.
-    pub fn parse(cursor: &mut Cursor<'_>, version: Version) -> Result<Self> {
+    pub(crate) fn parse(cursor: &mut Cursor<'_>, version: Version) -> Result<Self> {
         let at = cursor.offset();
         let marker = cursor.u8()?;
         if !marker::is_chunk(marker, version) {
@@ -76,7 +76,7 @@ impl ChunkHeader {
     }
 
     /// Reads a header whose marker is consumed.
-    pub fn parse_after(cursor: &mut Cursor<'_>, marker: u8, version: Version) -> Result<Self> {
+    pub(crate) fn parse_after(cursor: &mut Cursor<'_>, marker: u8, version: Version) -> Result<Self> {
         let at = cursor.offset();
         Self::parse_fields(cursor, marker, version).at_offset(at).in_piece(|| "chunk header")
     }
@@ -112,7 +112,7 @@ impl ChunkHeader {
     }
 
     /// Writes what [`ChunkHeader::parse`] reads.
-    pub fn write(&self, out: &mut Vec<u8>, version: Version) -> Result<()> {
+    pub(crate) fn write(&self, out: &mut Vec<u8>, version: Version) -> Result<()> {
         out.push(self.marker);
         let data_size = len32(usize::try_from(self.data_size).unwrap_or(usize::MAX))?;
         if version.is_compact() {

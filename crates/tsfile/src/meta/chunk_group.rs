@@ -7,7 +7,7 @@ use super::{DeviceId, PutPrimitives, Version, marker, primitive::len32};
 
 /// The footer that closes a chunk group up to version 2.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ChunkGroupFooter {
+pub(crate) struct ChunkGroupFooter {
     /// The device of all preceding chunks.
     pub device: DeviceId,
     /// Bytes from the first chunk's marker up to the footer's marker.
@@ -18,7 +18,7 @@ pub struct ChunkGroupFooter {
 
 impl ChunkGroupFooter {
     /// Reads a footer whose marker is consumed.
-    pub fn parse_after(cursor: &mut Cursor<'_>, version: Version) -> Result<Self> {
+    pub(crate) fn parse_after(cursor: &mut Cursor<'_>, version: Version) -> Result<Self> {
         let device = DeviceId::parse(cursor, version)?;
         let data_size = cursor.offset64()?;
         let chunks = cursor.len32()? as u32;
@@ -26,7 +26,7 @@ impl ChunkGroupFooter {
     }
 
     /// Writes the marker and the footer.
-    pub fn write(&self, out: &mut Vec<u8>, version: Version) -> Result<()> {
+    pub(crate) fn write(&self, out: &mut Vec<u8>, version: Version) -> Result<()> {
         out.push(marker::CHUNK_GROUP);
         self.device.write(out, version)?;
         out.put_i64(self.data_size.cast_signed());
@@ -36,7 +36,7 @@ impl ChunkGroupFooter {
 }
 
 /// Writes the marker and the header that opens a chunk group from version 3 on.
-pub fn write_group_header(device: &DeviceId, out: &mut Vec<u8>, version: Version) -> Result<()> {
+pub(crate) fn write_group_header(device: &DeviceId, out: &mut Vec<u8>, version: Version) -> Result<()> {
     out.push(marker::CHUNK_GROUP);
     device.write(out, version)
 }

@@ -26,7 +26,7 @@ impl Compression {
         [Self::Uncompressed, Self::Snappy, Self::Gzip, Self::Lz4, Self::Zstd, Self::Lzma2];
 
     /// The code in files.
-    pub fn code(self) -> u8 {
+    pub(crate) fn code(self) -> u8 {
         match self {
             Self::Uncompressed => 0,
             Self::Snappy => 1,
@@ -38,7 +38,7 @@ impl Compression {
     }
 
     /// The compressor of a code. Codes 3 to 6 are names that were never implemented.
-    pub fn from_code(code: i32) -> Result<Self> {
+    pub(crate) fn from_code(code: i32) -> Result<Self> {
         Self::ALL.into_iter().find(|c| i32::from(c.code()) == code).ok_or_else(|| {
             let hint = if (3..=6).contains(&code) {
                 "codes 3 to 6 (LZO, SDT, PAA, PLA) were never implemented by any writer"
@@ -67,7 +67,7 @@ impl Compression {
     }
 
     /// The codec kernel.
-    pub fn compressor(self) -> Compressor {
+    pub(crate) fn compressor(self) -> Compressor {
         match self {
             Self::Uncompressed => Compressor::None,
             Self::Snappy => Compressor::Snappy,

@@ -63,7 +63,7 @@ impl DataType {
     ];
 
     /// The code in files.
-    pub fn code(self) -> u8 {
+    pub(crate) fn code(self) -> u8 {
         match self {
             Self::Boolean => 0,
             Self::Int32 => 1,
@@ -80,7 +80,7 @@ impl DataType {
     }
 
     /// The type of a code.
-    pub fn from_code(code: i32) -> Result<Self> {
+    pub(crate) fn from_code(code: i32) -> Result<Self> {
         Self::ALL.into_iter().find(|t| i32::from(t.code()) == code).ok_or_else(|| {
             Error::corrupt(format!("data type {code} is not known"))
                 .class("unsupported_type")

@@ -74,7 +74,7 @@ impl DeviceId {
     }
 
     /// The same with back quotes around ambiguous segments: those with a dot, and the word `null`.
-    pub fn quoted_path(&self) -> String {
+    pub(crate) fn quoted_path(&self) -> String {
         let quoted = |segment: &Option<String>| match segment.as_deref() {
             None => "null".to_string(),
             Some(segment) if segment == "null" || segment.contains(['.', '`']) => {
@@ -86,7 +86,7 @@ impl DeviceId {
     }
 
     /// Reads a device.
-    pub fn parse(cursor: &mut Cursor<'_>, version: Version) -> Result<Self> {
+    pub(crate) fn parse(cursor: &mut Cursor<'_>, version: Version) -> Result<Self> {
         match version {
             Version::V08 | Version::V1 | Version::V2 => Ok(Self::plain(cursor.string()?)),
             Version::V3 => Ok(Self::plain(cursor.vstr()?)),
@@ -105,7 +105,7 @@ impl DeviceId {
     }
 
     /// Writes what [`DeviceId::parse`] reads.
-    pub fn write(&self, out: &mut Vec<u8>, version: Version) -> Result<()> {
+    pub(crate) fn write(&self, out: &mut Vec<u8>, version: Version) -> Result<()> {
         match version {
             Version::V08 | Version::V1 | Version::V2 => out.put_string(&self.path()),
             Version::V3 => out.put_vstr(Some(&self.path())),

@@ -13,7 +13,7 @@ use super::{DataType, PutPrimitives, Statistics, Version, primitive::len32};
 
 /// All chunk groups of a device.
 #[derive(Debug, Clone, PartialEq)]
-pub struct DeviceMetadata {
+pub(crate) struct DeviceMetadata {
     /// Smallest start time of a chunk.
     pub start_time: i64,
     /// Largest end time of a chunk.
@@ -24,7 +24,7 @@ pub struct DeviceMetadata {
 
 /// The chunks of one flush of a device.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ChunkGroupMetadata {
+pub(crate) struct ChunkGroupMetadata {
     /// The device.
     pub device: String,
     /// Offset of the first chunk's marker.
@@ -39,7 +39,7 @@ pub struct ChunkGroupMetadata {
 
 /// One chunk.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ChunkMetadata {
+pub(crate) struct ChunkMetadata {
     /// The measurement.
     pub measurement: String,
     /// Offset of the chunk header's marker.
@@ -52,7 +52,7 @@ pub struct ChunkMetadata {
 
 impl DeviceMetadata {
     /// Reads the metadata of a device, which fills the cursor.
-    pub fn parse(cursor: &mut Cursor<'_>, version: Version) -> Result<Self> {
+    pub(crate) fn parse(cursor: &mut Cursor<'_>, version: Version) -> Result<Self> {
         let (start_time, end_time) = (cursor.i64_be()?, cursor.i64_be()?);
         let n = cursor.len32()?;
         let mut groups = Vec::with_capacity(cursor.count(n, 32)?);
@@ -64,7 +64,7 @@ impl DeviceMetadata {
     }
 
     /// Writes what [`DeviceMetadata::parse`] reads.
-    pub fn write(&self, out: &mut Vec<u8>, version: Version) -> Result<()> {
+    pub(crate) fn write(&self, out: &mut Vec<u8>, version: Version) -> Result<()> {
         out.put_i64(self.start_time);
         out.put_i64(self.end_time);
         out.put_i32(len32(self.groups.len())?);
@@ -72,7 +72,7 @@ impl DeviceMetadata {
     }
 
     /// A device with these groups, with times taken from their chunks.
-    pub fn of_groups(groups: Vec<ChunkGroupMetadata>) -> Self {
+    pub(crate) fn of_groups(groups: Vec<ChunkGroupMetadata>) -> Self {
         let chunks = || groups.iter().flat_map(|g| &g.chunks);
         let start_time = chunks().map(|c| c.statistics.start_time).min().unwrap_or(i64::MAX);
         let end_time = chunks().map(|c| c.statistics.end_time).max().unwrap_or(i64::MIN);

@@ -60,12 +60,12 @@ impl Encoding {
     ];
 
     /// The code in files.
-    pub fn code(self) -> u8 {
+    pub(crate) fn code(self) -> u8 {
         Self::ALL.iter().position(|e| *e == self).unwrap_or_default() as u8
     }
 
     /// The encoding of a code.
-    pub fn from_code(code: i32) -> Result<Self> {
+    pub(crate) fn from_code(code: i32) -> Result<Self> {
         usize::try_from(code).ok().and_then(|i| Self::ALL.get(i)).copied().ok_or_else(|| {
             Error::corrupt(format!("encoding {code} is not known"))
                 .class("unsupported_encoding")

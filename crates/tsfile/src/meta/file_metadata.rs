@@ -12,7 +12,7 @@ const CURRENT_VERSION_08: i32 = 3;
 
 /// The metadata block of any version; parts that a version lacks are empty.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct FileMetadata {
+pub(crate) struct FileMetadata {
     /// 0.8 and 000001: location of the metadata of each device.
     pub devices: Vec<DeviceLocation>,
     /// 0.8 and 000001: schema of each measurement name.
@@ -45,7 +45,7 @@ pub(crate) fn is_about_encryption(key: &str) -> bool {
 
 /// The location of the metadata of a device in 0.8 and 000001.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DeviceLocation {
+pub(crate) struct DeviceLocation {
     /// The device.
     pub device: String,
     /// Offset of its metadata.
@@ -60,7 +60,7 @@ pub struct DeviceLocation {
 
 impl FileMetadata {
     /// Reads the metadata block, which fills the cursor.
-    pub fn parse(cursor: &mut Cursor<'_>, version: Version) -> Result<Self> {
+    pub(crate) fn parse(cursor: &mut Cursor<'_>, version: Version) -> Result<Self> {
         match version {
             Version::V08 | Version::V1 => Self::parse_flat(cursor, version),
             Version::V2 => Self::parse_v2(cursor),
@@ -148,7 +148,7 @@ impl FileMetadata {
     }
 
     /// Writes what [`FileMetadata::parse`] reads.
-    pub fn write(&self, out: &mut Vec<u8>, version: Version) -> Result<()> {
+    pub(crate) fn write(&self, out: &mut Vec<u8>, version: Version) -> Result<()> {
         match version {
             Version::V08 | Version::V1 => self.write_flat(out, version),
             Version::V2 => {

@@ -13,7 +13,7 @@ use super::{DeviceId, PutPrimitives, Version, primitive::len32};
 
 /// The type of the entries of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum NodeType {
+pub(crate) enum NodeType {
     /// Devices; children are device nodes.
     InternalDevice,
     /// Devices; children are measurement nodes.
@@ -26,7 +26,7 @@ pub enum NodeType {
 
 impl NodeType {
     /// The code in files.
-    pub fn code(self) -> u8 {
+    pub(crate) fn code(self) -> u8 {
         match self {
             Self::InternalDevice => 0,
             Self::LeafDevice => 1,
@@ -44,7 +44,7 @@ impl NodeType {
 
 /// Whether a node is on the device level, where version 4 encodes names differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Level {
+pub(crate) enum Level {
     /// Entries are devices.
     Device,
     /// Entries are measurements.
@@ -53,7 +53,7 @@ pub enum Level {
 
 /// A node of the index tree. Child `i` spans its offset up to the next one, the last up to `end_offset`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct IndexNode {
+pub(crate) struct IndexNode {
     /// Names and offsets, ascending.
     pub entries: Vec<IndexEntry>,
     /// Offset of the end of the last child.
@@ -64,7 +64,7 @@ pub struct IndexNode {
 
 /// A name and the offset of its child.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct IndexEntry {
+pub(crate) struct IndexEntry {
     /// The device or measurement.
     pub name: DeviceId,
     /// Offset of its child.
@@ -73,7 +73,7 @@ pub struct IndexEntry {
 
 impl IndexNode {
     /// Reads a node; the root of a file without data has no entries.
-    pub fn parse(cursor: &mut Cursor<'_>, level: Level, version: Version) -> Result<Self> {
+    pub(crate) fn parse(cursor: &mut Cursor<'_>, level: Level, version: Version) -> Result<Self> {
         let start = cursor.offset();
         let n = if version.is_compact() { u64::from(cursor.uvar()?) } else { cursor.len32()? };
         let mut entries = Vec::with_capacity(cursor.count(n, 9)?);
@@ -102,13 +102,13 @@ impl IndexNode {
     }
 
     /// The children: name, start and end.
-    pub fn spans(&self) -> impl Iterator<Item = (&DeviceId, u64, u64)> {
+    pub(crate) fn spans(&self) -> impl Iterator<Item = (&DeviceId, u64, u64)> {
         let ends = self.entries.iter().skip(1).map(|e| e.offset).chain(std::iter::once(self.end_offset));
         self.entries.iter().zip(ends).map(|(entry, end)| (&entry.name, entry.offset, end))
     }
 
     /// Writes what [`IndexNode::parse`] reads.
-    pub fn write(&self, out: &mut Vec<u8>, level: Level, version: Version) -> Result<()> {
+    pub(crate) fn write(&self, out: &mut Vec<u8>, level: Level, version: Version) -> Result<()> {
         let n = len32(self.entries.len())?;
         if version.is_compact() {
             out.put_uvar(n.cast_unsigned());

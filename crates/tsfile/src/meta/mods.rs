@@ -13,7 +13,7 @@ use super::Version;
 use super::deletion::{Deletion, Target};
 
 /// Reads all deletions of a file that are in effect. `offset` in errors is that of the line.
-pub fn parse_all(lines: &[u8]) -> Result<Vec<Deletion>> {
+pub(crate) fn parse_all(lines: &[u8]) -> Result<Vec<Deletion>> {
     let mut deletions = Vec::new();
     let mut offset = 0_u64;
     for line in lines.split(|b| *b == b'\n') {
@@ -53,7 +53,7 @@ fn parse(line: &str) -> Option<Deletion> {
 
 /// Writes the line of a deletion of one series. Only chunks before `before` (a version, from version 3 on an
 /// offset) are affected; files before 000002 delete all points up to the second time.
-pub fn write(
+pub(crate) fn write(
     path: &str,
     before: i64,
     (start, end): (i64, i64),

@@ -7,7 +7,7 @@ use super::{ChunkHeader, PutPrimitives, Statistics, Version, primitive::len32};
 
 /// A page header. `compressed_size` bytes of page data follow it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct PageHeader {
+pub(crate) struct PageHeader {
     /// Bytes before compression; 0 for a page without values.
     pub uncompressed_size: u32,
     /// Stored bytes.
@@ -18,7 +18,7 @@ pub struct PageHeader {
 
 impl PageHeader {
     /// Reads the header of a page of `chunk`.
-    pub fn parse(cursor: &mut Cursor<'_>, chunk: &ChunkHeader, version: Version) -> Result<Self> {
+    pub(crate) fn parse(cursor: &mut Cursor<'_>, chunk: &ChunkHeader, version: Version) -> Result<Self> {
         let (uncompressed_size, compressed_size) = if version.is_compact() {
             let uncompressed = cursor.uvar()?;
             if uncompressed == 0 {
@@ -39,7 +39,7 @@ impl PageHeader {
     }
 
     /// Writes what [`PageHeader::parse`] reads.
-    pub fn write(&self, out: &mut Vec<u8>, chunk: &ChunkHeader, version: Version) -> Result<()> {
+    pub(crate) fn write(&self, out: &mut Vec<u8>, chunk: &ChunkHeader, version: Version) -> Result<()> {
         if version.is_compact() {
             out.put_uvar(self.uncompressed_size);
             if self.uncompressed_size == 0 {

@@ -10,7 +10,7 @@
 use tesselle_core::{Cursor, Error, Result};
 
 /// Reads the format's primitives. Implemented only for the cursor of `tesselle_core`.
-pub trait Primitives<'a> {
+pub(crate) trait Primitives<'a> {
     /// A big-endian 32-bit length or count that must not be negative.
     fn len32(&mut self) -> Result<u64>;
     /// A big-endian 64-bit offset or length that must not be negative.
@@ -85,7 +85,7 @@ fn negative(n: i64, offset: u64) -> Error {
 }
 
 /// Writes the format's primitives. Implemented only for byte vectors.
-pub trait PutPrimitives {
+pub(crate) trait PutPrimitives {
     /// A big-endian 16-bit number.
     fn put_i16(&mut self, n: i16);
     /// A big-endian 32-bit number.
@@ -158,7 +158,7 @@ impl PutPrimitives for Vec<u8> {
 }
 
 /// A length or count as the format's 32-bit number.
-pub fn len32(n: usize) -> Result<i32> {
+pub(crate) fn len32(n: usize) -> Result<i32> {
     i32::try_from(n).map_err(|_| Error::limit(format!("length {n} does not fit the format's 32 bits")))
 }
 

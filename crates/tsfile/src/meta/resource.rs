@@ -14,11 +14,11 @@ use super::primitive::Primitives as _;
 use super::{DeviceId, PutPrimitives, Version, primitive::len32};
 
 /// First and last time of a device; `None` in a file that is still being written.
-pub type TimeRange = (Option<i64>, Option<i64>);
+pub(crate) type TimeRange = (Option<i64>, Option<i64>);
 
 /// The devices of a file with their times.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Resource {
+pub(crate) struct Resource {
     /// By device path.
     pub devices: BTreeMap<String, TimeRange>,
     /// The time range of all devices together, if only that is stored.
@@ -30,7 +30,7 @@ pub struct Resource {
 impl Resource {
     /// Reads a resource file of any version. The first byte distinguishes the layouts: a version, or the high
     /// byte of a count that never reaches 2^24.
-    pub fn parse(bytes: &[u8]) -> Result<Self> {
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Self> {
         let mut cursor = Cursor::new(bytes, 0, "resource");
         match bytes {
             [1, ..] => Self::parse_versioned(&mut cursor),
@@ -98,7 +98,7 @@ impl Resource {
     }
 
     /// Writes the layout of 0.12 and later for a file of version 3 or 4: the times of each device.
-    pub fn write_versioned(
+    pub(crate) fn write_versioned(
         devices: &BTreeMap<DeviceId, (i64, i64)>,
         version: Version,
         out: &mut Vec<u8>,
@@ -121,7 +121,7 @@ impl Resource {
     }
 
     /// Writes the layout of 0.8 and 0.9.
-    pub fn write_plain(&self, out: &mut Vec<u8>) -> Result<()> {
+    pub(crate) fn write_plain(&self, out: &mut Vec<u8>) -> Result<()> {
         for pick in [|r: &TimeRange| r.0, |r: &TimeRange| r.1] {
             let times: Vec<(&String, i64)> =
                 self.devices.iter().filter_map(|(d, r)| Some((d, pick(r)?))).collect();

@@ -25,7 +25,7 @@ pub struct MeasurementSchema {
 
 impl MeasurementSchema {
     /// Reads one entry of the map in 0.8 and 000001: the key, which repeats the name, and the schema itself.
-    pub fn parse_entry(cursor: &mut Cursor<'_>) -> Result<(String, Self)> {
+    pub(crate) fn parse_entry(cursor: &mut Cursor<'_>) -> Result<(String, Self)> {
         let key = cursor.string()?.to_string();
         let name = cursor.string()?.to_string();
         let data_type = DataType::from_code(i32::from(cursor.i16_be()?))?;
@@ -36,7 +36,7 @@ impl MeasurementSchema {
     }
 
     /// Writes what [`MeasurementSchema::parse_entry`] reads.
-    pub fn write_entry(&self, out: &mut Vec<u8>) -> Result<()> {
+    pub(crate) fn write_entry(&self, out: &mut Vec<u8>) -> Result<()> {
         out.put_string(&self.name)?;
         out.put_string(&self.name)?;
         out.put_i16(i16::from(self.data_type.code()));
@@ -63,7 +63,7 @@ impl Category {
     const ALL: [Self; 4] = [Self::Tag, Self::Field, Self::Attribute, Self::Time];
 
     /// The category of a column.
-    pub fn role(self) -> ColumnRole {
+    pub(crate) fn role(self) -> ColumnRole {
         match self {
             Self::Tag => ColumnRole::Tag,
             Self::Field => ColumnRole::Field,
@@ -84,7 +84,7 @@ pub struct TableSchema {
 
 impl TableSchema {
     /// Reads a table.
-    pub fn parse(cursor: &mut Cursor<'_>) -> Result<Self> {
+    pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<Self> {
         let name = cursor.vstr()?.to_string();
         let n = cursor.uvar()?;
         let mut columns = Vec::with_capacity(cursor.count(u64::from(n), 15)?);
@@ -107,7 +107,7 @@ impl TableSchema {
     }
 
     /// Writes what [`TableSchema::parse`] reads.
-    pub fn write(&self, out: &mut Vec<u8>) -> Result<()> {
+    pub(crate) fn write(&self, out: &mut Vec<u8>) -> Result<()> {
         out.put_vstr(Some(&self.name))?;
         out.put_uvar(len32(self.columns.len())?.cast_unsigned());
         for (column, category) in &self.columns {

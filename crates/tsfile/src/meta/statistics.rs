@@ -27,7 +27,7 @@ pub enum Sum {
 
 /// Statistics of a page, chunk or series.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Statistics {
+pub(crate) struct Statistics {
     /// Number of points.
     pub count: u64,
     /// Smallest time; in the first two versions the time of the first point written.
@@ -61,7 +61,7 @@ const DIGEST_ORDER_08: [usize; 5] = [0, 3, 4, 2, 1];
 
 impl Statistics {
     /// Reads the statistics of a page header of the first two versions.
-    pub fn parse_page(cursor: &mut Cursor<'_>, data_type: DataType) -> Result<Self> {
+    pub(crate) fn parse_page(cursor: &mut Cursor<'_>, data_type: DataType) -> Result<Self> {
         let count = cursor.len32()?;
         let end_time = cursor.i64_be()?;
         let start_time = cursor.i64_be()?;
@@ -73,7 +73,7 @@ impl Statistics {
     }
 
     /// Writes what [`Statistics::parse_page`] reads.
-    pub fn write_page(&self, out: &mut Vec<u8>, data_type: DataType) -> Result<()> {
+    pub(crate) fn write_page(&self, out: &mut Vec<u8>, data_type: DataType) -> Result<()> {
         out.put_i32(super::primitive::len32(usize::try_from(self.count).unwrap_or(usize::MAX))?);
         out.put_i64(self.end_time);
         out.put_i64(self.start_time);
@@ -85,7 +85,7 @@ impl Statistics {
     }
 
     /// Reads a digest of the first two versions; count and times precede it in the chunk metadata.
-    pub fn parse_digest(
+    pub(crate) fn parse_digest(
         cursor: &mut Cursor<'_>,
         data_type: DataType,
         version: Version,
@@ -125,7 +125,7 @@ impl Statistics {
     }
 
     /// Writes what [`Statistics::parse_digest`] reads.
-    pub fn write_digest(&self, out: &mut Vec<u8>, version: Version) -> Result<()> {
+    pub(crate) fn write_digest(&self, out: &mut Vec<u8>, version: Version) -> Result<()> {
         let sum = self.sum.map(|_| Value::Double(self.sum_as_float()));
         let fields = [&self.min, &self.max, &self.first, &self.last, &sum];
         out.put_i32(fields.iter().filter(|f| f.is_some()).count() as i32);
@@ -146,7 +146,7 @@ impl Statistics {
     }
 
     /// Reads the statistics of version 000002 and later.
-    pub fn parse(cursor: &mut Cursor<'_>, data_type: DataType, version: Version) -> Result<Self> {
+    pub(crate) fn parse(cursor: &mut Cursor<'_>, data_type: DataType, version: Version) -> Result<Self> {
         let count = if version.is_compact() { u64::from(cursor.uvar()?) } else { cursor.offset64()? };
         let (start_time, end_time) = (cursor.i64_be()?, cursor.i64_be()?);
         let mut stats = Self { count, start_time, end_time, ..Self::default() };
@@ -185,7 +185,7 @@ impl Statistics {
     }
 
     /// Writes what [`Statistics::parse`] reads.
-    pub fn write(&self, out: &mut Vec<u8>, data_type: DataType, version: Version) -> Result<()> {
+    pub(crate) fn write(&self, out: &mut Vec<u8>, data_type: DataType, version: Version) -> Result<()> {
         if version.is_compact() {
             let count = u32::try_from(self.count);
             out.put_uvar(count.map_err(|e| Error::limit("more than 2^32 points in one series").source(e))?);
@@ -228,7 +228,7 @@ impl Statistics {
 
     /// Merges the statistics of the following page or chunk. The first two versions keep first and last times
     /// as written, the others the true bounds.
-    pub fn merge(&mut self, next: &Self, version: Version) {
+    pub(crate) fn merge(&mut self, next: &Self, version: Version) {
         if next.count == 0 {
             return;
         }
@@ -261,7 +261,7 @@ impl Statistics {
     }
 
     /// The object that reports show; fields that the file lacks are omitted.
-    pub fn to_json(&self, data_type: DataType) -> Map<String, Json> {
+    pub(crate) fn to_json(&self, data_type: DataType) -> Map<String, Json> {
         let mut object = Map::new();
         object.insert("count".into(), json!(self.count));
         object.insert("start_time".into(), json!(self.start_time));
@@ -271,7 +271,7 @@ impl Statistics {
     }
 
     /// Adds the fields about values to `object`.
-    pub fn values_to_json(&self, data_type: DataType, object: &mut Map<String, Json>) {
+    pub(crate) fn values_to_json(&self, data_type: DataType, object: &mut Map<String, Json>) {
         let fields = [("min", &self.min), ("max", &self.max), ("first", &self.first), ("last", &self.last)];
         for (name, value) in fields {
             if let Some(value) = value {
@@ -286,7 +286,7 @@ impl Statistics {
     }
 
     /// The sum as a double.
-    pub fn sum_as_float(&self) -> f64 {
+    pub(crate) fn sum_as_float(&self) -> f64 {
         match self.sum {
             Some(Sum::Integer(sum)) => sum as f64,
             Some(Sum::Float(sum)) => sum,

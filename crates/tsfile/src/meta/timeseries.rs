@@ -22,7 +22,7 @@ fn has_many_chunks(kind: u8) -> bool {
 
 /// One series.
 #[derive(Debug, Clone, PartialEq)]
-pub struct TimeseriesMetadata {
+pub(crate) struct TimeseriesMetadata {
     /// The kind byte, as stored.
     pub kind: u8,
     /// The measurement; empty for the time column of an aligned device.
@@ -37,7 +37,7 @@ pub struct TimeseriesMetadata {
 
 /// One chunk of a series.
 #[derive(Debug, Clone, PartialEq)]
-pub struct TimeseriesChunk {
+pub(crate) struct TimeseriesChunk {
     /// Offset of the chunk header's marker.
     pub offset: u64,
     /// Statistics of the chunk.
@@ -76,18 +76,13 @@ impl<'a> OneChunk<'a> {
 
 impl TimeseriesMetadata {
     /// The kind byte of a series.
-    pub fn kind_of(chunks: usize, time_column: bool, value_column: bool) -> u8 {
+    pub(crate) fn kind_of(chunks: usize, time_column: bool, value_column: bool) -> u8 {
         let many = if chunks > 1 { MANY_CHUNKS } else { 0 };
         many | if time_column { TIME_COLUMN } else { 0 } | if value_column { VALUE_COLUMN } else { 0 }
     }
 
-    /// Whether the file marks this as a value column of an aligned device; one library never does.
-    pub fn is_marked_value_column(&self) -> bool {
-        self.kind & VALUE_COLUMN != 0
-    }
-
     /// Reads a series of version 3 and later.
-    pub fn parse(cursor: &mut Cursor<'_>, version: Version) -> Result<Self> {
+    pub(crate) fn parse(cursor: &mut Cursor<'_>, version: Version) -> Result<Self> {
         let kind = cursor.u8()?;
         let measurement = cursor.vstr()?.to_string();
         let data_type = DataType::from_code(i32::from(cursor.u8()?))?;
@@ -109,7 +104,7 @@ impl TimeseriesMetadata {
     }
 
     /// Writes what [`TimeseriesMetadata::parse`] reads.
-    pub fn write(&self, out: &mut Vec<u8>, version: Version) -> Result<()> {
+    pub(crate) fn write(&self, out: &mut Vec<u8>, version: Version) -> Result<()> {
         out.push(self.kind);
         out.put_vstr(Some(&self.measurement))?;
         out.push(self.data_type.code());
@@ -127,7 +122,7 @@ impl TimeseriesMetadata {
     }
 
     /// Reads a series of version 000002. `at` returns the bytes of an absolute range of the metadata section.
-    pub fn parse_v2<'a>(
+    pub(crate) fn parse_v2<'a>(
         cursor: &mut Cursor<'a>,
         at: impl FnOnce(u64, u64) -> Result<Cursor<'a>>,
     ) -> Result<Self> {
@@ -156,7 +151,7 @@ impl TimeseriesMetadata {
     }
 
     /// Writes the chunk list of version 000002.
-    pub fn write_chunk_list_v2(&self, out: &mut Vec<u8>) -> Result<()> {
+    pub(crate) fn write_chunk_list_v2(&self, out: &mut Vec<u8>) -> Result<()> {
         for chunk in &self.chunks {
             out.put_string(&self.measurement)?;
             out.put_i64(chunk.offset.cast_signed());
@@ -167,7 +162,7 @@ impl TimeseriesMetadata {
     }
 
     /// Writes a series of version 000002 with a chunk list at `list_offset`.
-    pub fn write_v2(&self, out: &mut Vec<u8>, list_offset: u64, list_size: usize) -> Result<()> {
+    pub(crate) fn write_v2(&self, out: &mut Vec<u8>, list_offset: u64, list_size: usize) -> Result<()> {
         out.put_string(&self.measurement)?;
         out.put_i16(i16::from(self.data_type.code()));
         out.put_i64(list_offset.cast_signed());

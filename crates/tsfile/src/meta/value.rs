@@ -27,7 +27,7 @@ pub enum Value {
 
 impl Value {
     /// Reads a value in its big-endian form; strings have a length prefix.
-    pub fn parse(cursor: &mut Cursor<'_>, physical: Physical) -> Result<Self> {
+    pub(crate) fn parse(cursor: &mut Cursor<'_>, physical: Physical) -> Result<Self> {
         Ok(match physical {
             Physical::Boolean => Self::Boolean(cursor.u8()? != 0),
             Physical::Int32 => Self::Int32(cursor.i32_be()?),
@@ -39,7 +39,7 @@ impl Value {
     }
 
     /// Writes the form that [`Value::parse`] reads.
-    pub fn write(&self, out: &mut Vec<u8>) -> Result<()> {
+    pub(crate) fn write(&self, out: &mut Vec<u8>) -> Result<()> {
         match self {
             Self::Binary(bytes) => out.put_bin(bytes),
             other => {
@@ -50,7 +50,7 @@ impl Value {
     }
 
     /// Writes the value without a length, as in digests.
-    pub fn write_bare(&self, out: &mut Vec<u8>) {
+    pub(crate) fn write_bare(&self, out: &mut Vec<u8>) {
         match self {
             Self::Boolean(v) => out.push(u8::from(*v)),
             Self::Int32(v) => out.put_i32(*v),
@@ -62,7 +62,7 @@ impl Value {
     }
 
     /// Reads all of `bytes` as one value without a length.
-    pub fn parse_bare(bytes: &[u8], physical: Physical, offset: u64) -> Result<Self> {
+    pub(crate) fn parse_bare(bytes: &[u8], physical: Physical, offset: u64) -> Result<Self> {
         if physical == Physical::Binary {
             return Ok(Self::Binary(bytes.to_vec()));
         }
@@ -74,7 +74,7 @@ impl Value {
 
     /// The order of the format: numbers by value (NaN is unordered), strings by bytes, a prefix first. In the
     /// first two versions bytes compare as signed.
-    pub fn compare(&self, other: &Self, version: Version) -> Option<Ordering> {
+    pub(crate) fn compare(&self, other: &Self, version: Version) -> Option<Ordering> {
         match (self, other) {
             (Self::Boolean(a), Self::Boolean(b)) => Some(a.cmp(b)),
             (Self::Int32(a), Self::Int32(b)) => Some(a.cmp(b)),
@@ -87,7 +87,7 @@ impl Value {
     }
 
     /// Whether both have the same bits; all NaNs are equal.
-    pub fn is_same(&self, other: &Self) -> bool {
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Float(a), Self::Float(b)) => a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan()),
             (Self::Double(a), Self::Double(b)) => a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan()),
@@ -96,7 +96,7 @@ impl Value {
     }
 
     /// The value as reports print it.
-    pub fn to_json(&self) -> Json {
+    pub(crate) fn to_json(&self) -> Json {
         match self {
             Self::Boolean(v) => json!(v),
             Self::Int32(v) => json!(v),
@@ -108,7 +108,7 @@ impl Value {
     }
 
     /// The value as reports print it for a column of type `data_type`: BLOB always in hexadecimal.
-    pub fn to_json_as(&self, data_type: DataType) -> Json {
+    pub(crate) fn to_json_as(&self, data_type: DataType) -> Json {
         match (self, data_type) {
             (Self::Binary(bytes), DataType::Blob) => json!({ "hex": hex(bytes) }),
             _ => self.to_json(),
@@ -147,7 +147,7 @@ pub(crate) fn float_json(v: f64, shortest: impl FnOnce() -> String) -> Json {
 
 /// The order of strings in statistics: 0.8 and 000001 compare bytes as signed, like Java; version 4 as
 /// unsigned. The versions in between store no bounds of strings.
-pub fn compare_strings(a: &[u8], b: &[u8], version: Version) -> Ordering {
+pub(crate) fn compare_strings(a: &[u8], b: &[u8], version: Version) -> Ordering {
     if !version.is_flat() {
         return a.cmp(b);
     }

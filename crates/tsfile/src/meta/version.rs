@@ -3,7 +3,7 @@
 use tesselle_core::{At, Error, Result};
 
 /// The magic at the start of every file.
-pub const MAGIC: &[u8; 6] = b"TsFile";
+pub(crate) const MAGIC: &[u8; 6] = b"TsFile";
 
 /// A version of the file format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -36,7 +36,7 @@ impl Version {
     }
 
     /// The first bytes of a file.
-    pub fn head(self) -> &'static [u8] {
+    pub(crate) fn head(self) -> &'static [u8] {
         match self {
             Self::V08 => b"TsFilev0.8.0",
             Self::V1 => b"TsFile000001",
@@ -47,7 +47,7 @@ impl Version {
     }
 
     /// The last bytes of a complete file.
-    pub fn tail(self) -> &'static [u8] {
+    pub(crate) fn tail(self) -> &'static [u8] {
         match self {
             Self::V08 => b"TsFilev0.8.0",
             _ => MAGIC,
@@ -66,7 +66,7 @@ impl Version {
 
     /// Determines the version from the first bytes of a file (twelve are enough). A bare `TsFile`, left
     /// behind by the recovery of 0.9, counts as an empty file of that version.
-    pub fn recognise(head: &[u8]) -> Result<Self> {
+    pub(crate) fn recognise(head: &[u8]) -> Result<Self> {
         if head.get(..6) != Some(MAGIC.as_slice()) {
             return Err(Error::corrupt("the file does not start with 'TsFile'").class("bad_magic").offset(0));
         }

@@ -52,7 +52,7 @@ pub(crate) fn rewrite(
         return Ok(None);
     }
     // Strings are copied as bytes.
-    let options = OpenOptions { raw: false, text_as_binary: true, ..open.clone() };
+    let options = open.clone().with_raw(false).with_text_as_binary(true);
     let archive = Archive::open(source, &options)?.shared();
     let newest = archive.files.iter().map(|entry| entry.file.version).max().unwrap_or(Version::V4);
     let mut sink_options = SinkOptions::parse(&write.settings)?;

@@ -37,7 +37,7 @@ pub fn compact(
         format!("{}.resource", target.path().trim_end_matches('/')),
     );
     resource_file.refuse_existing(overwrite)?;
-    let write = WriteOptions { overwrite, settings: settings.clone(), ..WriteOptions::default() };
+    let write = WriteOptions::default().with_overwrite(overwrite).with_settings(settings.clone());
     let rewritten = rewrite(source, target, &options, &write, driver)?.ok_or_else(|| {
         Error::invalid("a compaction cannot change tables or columns, nor write an older version")
     })?;

@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use arrow_schema::{DataType as ArrowType, Field, Schema, SchemaRef, TimeUnit};
-use tesselle_core::{
-    Action, AppendRequest, Driver, Error, OpenOptions, Result, Sink as _, Summary, Table as _,
-};
+use tesselle_core::{Action, AppendRequest, Driver, Error, Result, Sink as _, Summary, Table as _};
 
 use super::resume::Resumed;
 use super::settings::SinkOptions;
@@ -35,7 +33,7 @@ const SETTINGS: [&str; 11] = [
 pub(crate) fn append(request: AppendRequest<'_>, driver: &Driver) -> Result<Summary> {
     request.refuse_axis()?;
     request.settings.expect_only(&SETTINGS)?;
-    let archive = Archive::open(&request.location, &OpenOptions { raw: false, ..request.open.clone() })?;
+    let archive = Archive::open(&request.location, &request.open.clone().with_raw(false))?;
     let archive = archive.shared();
     let resumed = Resumed::new(&archive)?;
     let mut settings = request.settings.clone();

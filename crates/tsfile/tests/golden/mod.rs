@@ -48,12 +48,12 @@ pub fn case(name: &str) -> PathBuf {
 }
 
 pub fn open(path: &Path, text_as_binary: bool) -> tesselle_core::Result<Arc<dyn Container>> {
-    let options = OpenOptions { text_as_binary, ..OpenOptions::default() };
+    let options = OpenOptions::default().with_text_as_binary(text_as_binary);
     TsFile.open(&Location::local(path).unwrap(), &options)
 }
 
 pub fn driver() -> Driver {
-    Driver::new(&DriverOptions { threads: Some(2), memory: Some(1 << 28) }).unwrap()
+    Driver::new(&DriverOptions::default().with_threads(2).with_memory(1 << 28)).unwrap()
 }
 
 pub fn rows(
@@ -321,8 +321,8 @@ fn number(value: &Plain) -> f64 {
     }
 }
 
-fn plain(value: &tesselle_tsfile::meta::Value) -> Plain {
-    use tesselle_tsfile::meta::Value;
+fn plain(value: &tesselle_tsfile::Value) -> Plain {
+    use tesselle_tsfile::Value;
     match value {
         Value::Boolean(v) => Plain::Int(i64::from(*v)),
         Value::Int32(v) => Plain::Int((*v).into()),
@@ -342,8 +342,8 @@ pub fn check_aggregates(
     driver: &Driver,
 ) -> (u64, u64) {
     use tesselle_tsfile::aggregate::{Request, aggregate};
-    use tesselle_tsfile::meta::{DataType as Type, Sum};
-    let options = OpenOptions { raw: true, text_as_binary: true, ..OpenOptions::default() };
+    use tesselle_tsfile::{DataType as Type, Sum};
+    let options = OpenOptions::default().with_raw(true).with_text_as_binary(true);
     let container = TsFile.open(location, &options).unwrap();
     let (_, batches) = rows_with(&*container, "*", &Scan::all(), driver).unwrap();
     let mut points: BTreeMap<[Vec<u8>; 2], Vec<Point>> = BTreeMap::new();
@@ -382,8 +382,7 @@ pub fn check_aggregates(
             }
             let got = &series.values;
             assert_eq!(got.count, want.count, "{what}: count");
-            let point =
-                |p: &Option<(i64, tesselle_tsfile::meta::Value)>| p.as_ref().map(|(t, v)| (*t, plain(v)));
+            let point = |p: &Option<(i64, tesselle_tsfile::Value)>| p.as_ref().map(|(t, v)| (*t, plain(v)));
             assert_eq!(point(&got.first), want.first, "{what}: first");
             assert_eq!(point(&got.last), want.last, "{what}: last");
             if !matches!(series.data_type, Type::Text | Type::String | Type::Blob | Type::Boolean) {

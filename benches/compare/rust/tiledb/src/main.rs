@@ -99,7 +99,7 @@ fn within(x: u64, y: u64) -> Scan {
 
 fn main() {
     let (job, folder) = arguments();
-    let pool = Driver::new(&DriverOptions { threads: Some(2), ..DriverOptions::default() }).unwrap();
+    let pool = Driver::new(&DriverOptions::default().with_threads(2)).unwrap();
     let (verb, kind) = job.split_once('-').unwrap();
     let base = folder.join(format!("base-{kind}"));
     let ours = folder.join(format!("ours-{kind}"));

@@ -16,7 +16,7 @@ use tesselle_core::{Driver, DriverOptions, Format, Location, OpenOptions, Scalar
 use tesselle_tsfile::TsFile;
 
 fn write(path: &Path, set: &Set, batches: &[RecordBatch], driver: &Driver) {
-    let mut options = WriteOptions { overwrite: true, ..WriteOptions::default() };
+    let mut options = WriteOptions::default().with_overwrite(true);
     options.table = Some("plant".into());
     let encodings: Vec<String> = set.columns.iter().map(|c| format!("{}:{}", c.name, c.encoding)).collect();
     let settings = [
@@ -112,7 +112,7 @@ fn kernel(name: &str, batches: &[RecordBatch]) {
 fn main() {
     let (job, folder) = arguments();
     let threads = std::env::var("THREADS").ok().map(|n| n.parse().expect("THREADS is a number"));
-    let driver = Driver::new(&DriverOptions { threads, ..DriverOptions::default() }).unwrap();
+    let driver = Driver::new(&DriverOptions::default().with_threads(threads)).unwrap();
     let (verb, name) = job.split_once('-').unwrap();
     let set = Set::named(name);
     let own = folder.join(format!("tesselle-{name}.tsfile"));

@@ -46,11 +46,8 @@ impl Demo {
     fn write(&self, sample: &Sample, driver: &Driver) -> Result<()> {
         let started = Instant::now();
         let target = Location::local(self.folder.join(sample.file))?;
-        let mut options = WriteOptions {
-            overwrite: self.force,
-            table: sample.table.map(str::to_owned),
-            ..WriteOptions::default()
-        };
+        let mut options =
+            WriteOptions::default().with_overwrite(self.force).with_table(sample.table.map(str::to_owned));
         for (name, value) in sample.settings {
             options.settings.set(*name, *value);
         }

@@ -91,14 +91,12 @@ impl Sql {
         self.refuse_drawing()?;
         let (threads, memory) = resources.parts();
         let bar = Bar::new("");
-        let options = SessionOptions {
-            threads,
-            memory,
-            open: self.read.options()?,
-            cancel: signals::token().clone(),
-            progress: Arc::clone(&bar) as Arc<dyn Progress>,
-            ..SessionOptions::default()
-        };
+        let options = SessionOptions::default()
+            .with_threads(threads)
+            .with_memory(memory)
+            .with_open(self.read.options()?)
+            .with_cancel(signals::token().clone())
+            .with_progress(Arc::clone(&bar) as Arc<dyn Progress>);
         let session = Session::new(&options)?;
         for folder in &self.folders {
             session.register_folder(folder)?;

@@ -183,7 +183,7 @@ impl Take {
 
 /// Single rows need no extra threads.
 fn driver() -> Result<Driver> {
-    Driver::new(&DriverOptions { threads: Some(1), memory: None })
+    Driver::new(&DriverOptions::default().with_threads(1))
 }
 
 fn names(columns: Option<&Vec<String>>) -> Option<Vec<&str>> {

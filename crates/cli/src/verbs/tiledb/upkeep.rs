@@ -41,7 +41,7 @@ impl TileDb {
         let array = self.open(array)?.with_driver(driver);
         let between = self.read.options()?.between;
         if what == What::Fragments {
-            let consolidation = Consolidation { between, purge };
+            let consolidation = Consolidation::default().with_between(between).with_purge(purge);
             return if dry_run {
                 self.report_plan(&array, &consolidation)
             } else {

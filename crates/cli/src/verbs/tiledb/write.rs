@@ -2,9 +2,8 @@
 
 use arrow_array::{ArrayRef, RecordBatch};
 use serde_json::{Value, json};
-use tesselle::tiledb::Bounds;
-use tesselle::tiledb::meta::schema::ArrayKind;
 use tesselle::tiledb::write::{ArrayWriter, NewSchema, SparseOptions, Written};
+use tesselle::tiledb::{ArrayKind, Bounds};
 use tesselle::{DatasetTable, Driver, Error, Location, Result, Scalar, Selection, Settings, WriteOptions};
 
 use super::TileDb;
@@ -44,7 +43,7 @@ impl TileDb {
                 "set them with --set dims=x,y; a dense array also needs --set domain.x=low:high for each",
             ));
         }
-        let options = WriteOptions { settings, ..WriteOptions::default() };
+        let options = WriteOptions::default().with_settings(settings);
         let format = tesselle::format_by_name("tiledb")?;
         let schema = self.source(like, driver)?.schema();
         format.create(&target, schema, &options, driver)?.finish()?;
@@ -71,7 +70,7 @@ impl TileDb {
                     "--region is for dense arrays; sparse rows contain their coordinates",
                 ));
             }
-            let options = SparseOptions { timestamp: place.timestamp, ..SparseOptions::default() };
+            let options = SparseOptions::default().with_timestamp(place.timestamp);
             let rows = source.scan().on(driver).rows()?;
             return self.report_written(&writer.write_sparse_all(rows.into_batches(), &options)?);
         }

@@ -4,6 +4,7 @@ use crate::search::meta::DictionaryKind;
 use crate::search::snippet::DEFAULT_SNIPPET_CHARS;
 
 /// Options for building a segment from a table.
+#[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexOptions {
     /// Columns to search in. `title`, `url` and `anchor` are separate fields, all others form the body, in
@@ -24,6 +25,50 @@ pub struct IndexOptions {
     pub memory: Option<usize>,
     /// Whether an existing file may be replaced.
     pub overwrite: bool,
+}
+
+impl IndexOptions {
+    /// Sets [`IndexOptions::stored`](Self#structfield.stored).
+    #[must_use]
+    pub fn with_stored(mut self, stored: impl Into<Option<Vec<String>>>) -> Self {
+        self.stored = stored.into();
+        self
+    }
+
+    /// Sets [`IndexOptions::id`](Self#structfield.id).
+    #[must_use]
+    pub fn with_id(mut self, id: impl Into<Option<String>>) -> Self {
+        self.id = id.into();
+        self
+    }
+
+    /// Sets [`IndexOptions::snippet_chars`](Self#structfield.snippet_chars).
+    #[must_use]
+    pub fn with_snippet_chars(mut self, snippet_chars: usize) -> Self {
+        self.snippet_chars = snippet_chars;
+        self
+    }
+
+    /// Sets [`IndexOptions::dictionary`](Self#structfield.dictionary).
+    #[must_use]
+    pub fn with_dictionary(mut self, dictionary: DictionaryKind) -> Self {
+        self.dictionary = dictionary;
+        self
+    }
+
+    /// Sets [`IndexOptions::memory`](Self#structfield.memory).
+    #[must_use]
+    pub fn with_memory(mut self, memory: impl Into<Option<usize>>) -> Self {
+        self.memory = memory.into();
+        self
+    }
+
+    /// Sets [`IndexOptions::overwrite`](Self#structfield.overwrite).
+    #[must_use]
+    pub fn with_overwrite(mut self, overwrite: bool) -> Self {
+        self.overwrite = overwrite;
+        self
+    }
 }
 
 impl Default for IndexOptions {

@@ -47,7 +47,7 @@ fn numbers(rows: i64) -> RecordBatch {
 }
 
 fn run(table: &ParquetTable, wanted: &Scan) -> (Vec<RecordBatch>, RunStats) {
-    let driver = Driver::new(&DriverOptions { threads: Some(2), memory: None }).unwrap();
+    let driver = Driver::new(&DriverOptions::default().with_threads(2)).unwrap();
     let mut rows = scan(table, wanted, &driver, Order::Plan).unwrap();
     let batches = rows.by_ref().map(Result::unwrap).collect::<Vec<_>>();
     (batches, rows.stats())

@@ -23,12 +23,29 @@ use crate::open::Array;
 use crate::{Error, Result};
 
 /// Which fragments to consolidate, and how.
+#[non_exhaustive]
 #[derive(Debug, Clone, Default)]
 pub struct Consolidation {
     /// Only fragments inside this time range, both ends included.
     pub between: Option<(u64, u64)>,
     /// Removes deleted cells permanently, so that time travel does not find them.
     pub purge: bool,
+}
+
+impl Consolidation {
+    /// Sets [`Consolidation::between`](Self#structfield.between).
+    #[must_use]
+    pub fn with_between(mut self, between: impl Into<Option<(u64, u64)>>) -> Self {
+        self.between = between.into();
+        self
+    }
+
+    /// Sets [`Consolidation::purge`](Self#structfield.purge).
+    #[must_use]
+    pub fn with_purge(mut self, purge: bool) -> Self {
+        self.purge = purge;
+        self
+    }
 }
 
 /// A fragment that a consolidation would merge.
@@ -87,7 +104,7 @@ impl ArrayWriter {
 
     pub(crate) fn open_for_reading(&self) -> Result<Array> {
         let key = self.key.as_ref().map(|key| Secret::new(key.expose().to_vec()));
-        Array::open(&self.location, &OpenOptions { key, ..OpenOptions::default() })
+        Array::open(&self.location, &OpenOptions::default().with_key(key))
     }
 
     fn choose(&self, array: &Array, consolidation: &Consolidation) -> Result<Vec<Arc<Fragment>>> {

@@ -26,7 +26,7 @@ use crate::{Datatype, NAME};
 const LARGEST_TILE: u64 = 16 << 20;
 
 /// Writes a whole array as a dense one with a single attribute.
-pub fn write_array(request: ArrayRequest<'_>, driver: &Driver) -> Result<Written> {
+pub(crate) fn write_array(request: ArrayRequest<'_>, driver: &Driver) -> Result<Written> {
     request.expect_whole(NAME)?;
     let ArrayRequest { target, array: source, facts, options, .. } = request;
     let fitted = Fitted::keeping(&facts);

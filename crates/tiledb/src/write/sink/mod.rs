@@ -15,7 +15,7 @@ mod sparse;
 mod typed;
 
 use arrow_array::RecordBatch;
-pub use from_array::write_array;
+pub(crate) use from_array::write_array;
 use tesselle_core::fit::check_types;
 use tesselle_core::storage::StagedFolder;
 use tesselle_core::{
@@ -38,7 +38,7 @@ use crate::meta::schema::{ArrayKind, ArraySchema};
 
 /// Starts a new array for rows. The settings are those of [`SETTINGS`]; defaults follow from the facts about the
 /// source.
-pub fn start(request: WriteRequest, driver: &Driver) -> Result<Created> {
+pub(crate) fn start(request: WriteRequest, driver: &Driver) -> Result<Created> {
     let WriteRequest { target, schema, facts, mut options, whole, .. } = request;
     let axes = defaults::fill(&mut options.settings, &schema, &facts, whole);
     let types = check_types(
@@ -64,9 +64,6 @@ pub fn start(request: WriteRequest, driver: &Driver) -> Result<Created> {
     let sink = ArraySink { target, columns, inner, driver: driver.clone(), rows: 0, staged };
     Ok(Created { sink: Box::new(sink), fitted: Fitted::keeping(&facts).with_types(types) })
 }
-
-/// The names of the settings that do not belong to a single column.
-pub use options::SETTINGS;
 
 /// The difference between kinds of arrays: how rows become tiles.
 trait Cells: Send {

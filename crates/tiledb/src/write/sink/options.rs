@@ -13,7 +13,7 @@ use crate::write::schema::DEFAULT_CAPACITY;
 
 /// The settings of the whole array. Columns have `filters.NAME`, attributes also `fill.NAME`, dimensions `domain.NAME`,
 /// `extent.NAME` and, if rows fill only a part of a dense domain, `box.NAME`.
-pub const SETTINGS: [&str; 16] = [
+pub(crate) const SETTINGS: [&str; 16] = [
     "kind",
     "dims",
     "capacity",

@@ -26,11 +26,7 @@ fn write(path: &Path, batches: &[RecordBatch], options: WriterOptions, driver: &
 }
 
 fn options(name: &str) -> WriterOptions {
-    let mut options = WriterOptions {
-        sort_key: Some("url".to_owned()),
-        blobs: vec!["body".to_owned()],
-        ..WriterOptions::default()
-    };
+    let mut options = WriterOptions::default().with_sort_key("url".to_owned()).with_blobs(vec!["body".to_owned()]);
     match name {
         "extended" => (options.profile, options.level) = (Profile::Extended, 8),
         "lz4" => (options.profile, options.codec) = (Profile::Extended, Codec::Lz4),

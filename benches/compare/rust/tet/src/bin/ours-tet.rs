@@ -48,7 +48,7 @@ impl ArrayView for Memory {
 }
 
 fn write(path: &Path, array: &Memory, chunk: &str, codec: &str, driver: &Driver) {
-    let mut options = WriteOptions { overwrite: true, ..WriteOptions::default() };
+    let mut options = WriteOptions::default().with_overwrite(true);
     options.settings.set("chunk", chunk);
     options.settings.set("codec", codec);
     let format = tesselle::format_by_name("tet").expect("tet is a format");
