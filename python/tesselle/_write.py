@@ -42,23 +42,24 @@ def write(
     Returns:
         The report: format, rows, bytes, changed types, and what was not kept.
     """
-    if hasattr(data, "data_vars"):
-        if len(data.data_vars) == 1:
-            (data,) = data.data_vars.values()
-        else:
-            from .xarray import rows_of
+    lost: list[str] = []
+    if hasattr(data, "dims") and hasattr(data, "coords"):
+        from .xarray import plain
 
-            data, shape = rows_of(data)
-            options = shape | options
+        labels = plain(data)
+        data, lost = labels.data, labels.lost
+        table = table or labels.name
+        metadata = labels.attrs | dict(metadata or {})
+        options = labels.settings | options
     target: dict[str, Any] = {
         "uri": path(uri), "format": format, "table": table, "overwrite": overwrite,
         "settings": settings(options), "metadata": attributes(metadata),
     }  # fmt: skip
-    if hasattr(data, "dims") and hasattr(data, "coords"):
-        target["table"] = table or (None if data.name is None else str(data.name))
     cells = _cells(data)
-    report = _native.write_rows(arrow_of(data), target) if cells is None else _native.write_array(*cells, target)
-    return json.loads(report)  # type: ignore[no-any-return]
+    done = _native.write_rows(arrow_of(data), target) if cells is None else _native.write_array(*cells, target)
+    report: dict[str, Any] = json.loads(done)
+    report["metadata"]["lost"] += lost
+    return report
 
 
 def append(

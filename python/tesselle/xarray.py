@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 import numpy
 from xarray import DataArray, Dataset, Variable
@@ -16,7 +16,7 @@ from ._container import open as _open
 from ._errors import InvalidCall
 from ._table import Table
 
-__all__ = ["TesselleBackend", "data_array", "rows_of"]
+__all__ = ["TesselleBackend", "data_array", "plain", "rows_of"]
 
 
 class _Lazy(BackendArray):  # type: ignore[misc, unused-ignore]
@@ -103,6 +103,41 @@ def _arrays(table: Table | None, container: Any) -> Iterable[tuple[str, Array]]:
         columns = found.array_columns
         for column in columns:
             yield (found.name if found.name and len(columns) == 1 else column), found.array(column)
+
+
+class Plain(NamedTuple):
+    """What is written of an object of xarray."""
+
+    data: Any
+    """A DataArray, or rows for several variables."""
+    name: str | None
+    """The name of the only variable."""
+    attrs: dict[str, Any]
+    """Its attributes, as JSON has them."""
+    settings: dict[str, Any]
+    """What makes rows dense again."""
+    lost: list[str]
+    """What has no place in a file."""
+
+
+def plain(data: DataArray | Dataset) -> Plain:
+    """Returns what of an array or a dataset is written, and what is not."""
+    lost = [f"the coordinates '{name}'" for name in data.coords]
+    if isinstance(data, Dataset) and len(data.data_vars) == 1:
+        (array,) = data.data_vars.values()
+        attrs = {**data.attrs, **array.attrs}
+    elif isinstance(data, Dataset):
+        lost += [f"the attribute '{key}' of '{name}'" for name, inner in data.data_vars.items() for key in inner.attrs]
+        rows, settings = rows_of(data)
+        return Plain(rows, None, _json(data.attrs), settings, lost)
+    else:
+        array, attrs = data, data.attrs
+    return Plain(array, None if array.name is None else str(array.name), _json(attrs), {}, lost)
+
+
+def _json(attrs: Mapping[Any, Any]) -> dict[str, Any]:
+    """Returns attributes with numbers and lists of Python instead of numpy."""
+    return {str(name): value.tolist() if hasattr(value, "tolist") else value for name, value in attrs.items()}
 
 
 def rows_of(dataset: Dataset) -> tuple[Any, dict[str, Any]]:

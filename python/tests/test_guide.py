@@ -10,8 +10,8 @@ import warnings
 
 import pytest
 
-GUIDE = pathlib.Path(__file__).parents[2] / "docs" / "guides" / "python.md"
-README = pathlib.Path(__file__).parents[2] / "README.md"
+ROOT = pathlib.Path(__file__).parents[2]
+GUIDE = ROOT / "docs" / "guides" / "python.md"
 
 
 def test_the_examples_of_the_guide_run(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -25,9 +25,10 @@ def test_the_examples_of_the_guide_run(tmp_path: pathlib.Path, monkeypatch: pyte
     assert failed == 0 and tried > 0
 
 
-def test_the_example_of_the_readme_runs(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("page", ["README.md", "python/README.md"])
+def test_the_example_of_the_readme_runs(page: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"^```python\n(.*?)^```$", README.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    blocks = re.findall(r"^```python\n(.*?)^```$", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
     assert blocks
     for block in blocks:
-        exec(compile(block, README.name, "exec"), {})
+        exec(compile(block, page, "exec"), {})

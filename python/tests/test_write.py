@@ -119,6 +119,10 @@ def test_xarray_in(tmp_path: pathlib.Path) -> None:
         container = ts.open(tmp_path / "x.tet")
         assert list(container) == ["wind"]
         assert container["wind"].array().dims == ("lat", "lon")
+    labelled = cells.assign_coords(lat=[10.0, 20.0, 30.0]).assign_attrs(unit="m/s", level=numpy.int64(3))
+    report = ts.write(labelled, tmp_path / "x.tiledb", metadata={"level": 5})
+    assert report["metadata"]["lost"] == ["the coordinates 'lat'"]
+    assert ts.open(tmp_path / "x.tiledb").metadata == {"unit": "m/s", "level": 5}
     both = xarray.Dataset({"u": cells, "v": cells * 2})
     ts.write(both, tmp_path / "both.tet")
     found = ts.open(tmp_path / "both.tet")

@@ -12,6 +12,7 @@ use tesselle::{Driver, driver};
 
 use crate::capsules;
 use crate::error::{internal, raise};
+use crate::interrupt::Interruptible;
 use crate::run::watched;
 
 /// The rows of a scan.
@@ -57,7 +58,8 @@ impl Rows {
         if self.calls_python {
             return self.collect(py)?.__arrow_c_stream__(py, requested_schema);
         }
-        capsules::stream(py, Arc::clone(&self.schema), self.take_all()?.into_batches())
+        let batches = Interruptible::new(py, self.take_all()?.into_batches(), self.driver.clone())?;
+        capsules::stream(py, Arc::clone(&self.schema), batches)
     }
 
     /// Reads all rows into memory.

@@ -126,6 +126,7 @@ mod health;
 mod logical;
 pub mod name;
 mod open;
+mod ranges;
 mod registry;
 mod run;
 mod scan;
@@ -146,6 +147,7 @@ pub use health::{Repair, RepairedInPlace, Verify, repair, verify};
 pub use logical::start as start_write;
 pub use name::Uri;
 pub use open::{Dataset, DatasetTable, Opener, open};
+pub use ranges::NamedRange;
 pub use registry::{detect, format_by_extension, format_by_name, formats, target_format};
 pub use scan::TableScan;
 #[cfg(feature = "tatami")]
