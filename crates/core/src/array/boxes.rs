@@ -5,6 +5,11 @@ use std::ops::Range;
 
 use crate::error::{Error, Result};
 
+/// Runs shorter than this are copied from a buffer, not read one by one.
+const SHORTEST_RUN: usize = 512;
+/// Most runs that are read one by one.
+const MOST_RUNS: usize = 1 << 16;
+
 /// One axis of a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CopyAxis {
@@ -156,6 +161,42 @@ impl BoxCopy {
         self.run
     }
 
+    /// Whether [`BoxCopy::runs`] has an answer.
+    pub(crate) fn has_long_runs(&self) -> bool {
+        let cells = self.axes.iter().map(|axis| axis.len).product::<usize>();
+        self.run >= SHORTEST_RUN && cells * self.size / self.run <= MOST_RUNS
+    }
+
+    /// The runs of the box: how far they start behind its first cell in the source, and their places in `dst`. `None` if
+    /// there are so many that copying them one by one does not pay.
+    pub(crate) fn runs<'d>(&self, dst: &'d mut [u8]) -> Option<Vec<(usize, &'d mut [u8])>> {
+        let mut inside = self.size;
+        let inner = self.axes.iter().rev().take_while(|axis| {
+            inside *= axis.len;
+            inside <= self.run
+        });
+        let outer = self.axes.get(..self.axes.len() - inner.count())?;
+        let count = outer.iter().map(|axis| axis.len).product::<usize>();
+        if !self.has_long_runs() {
+            return None;
+        }
+        let mut runs = Vec::with_capacity(count);
+        let (mut rest, mut at) = (dst, 0);
+        for number in 0..count {
+            let (mut src, mut place, mut left) = (0, self.dst_start, number);
+            for axis in outer.iter().rev() {
+                let position = left % axis.len;
+                (src, place) = (src + position * axis.src, place + position * axis.dst);
+                left /= axis.len;
+            }
+            let (_, after) = std::mem::take(&mut rest).split_at_mut_checked(place.checked_sub(at)?)?;
+            let (run, after) = after.split_at_mut_checked(self.run)?;
+            (rest, at) = (after, place + self.run);
+            runs.push((src, run));
+        }
+        Some(runs)
+    }
+
     /// Bytes from the first cell of the box to the end of the last one in the source.
     pub(crate) fn src_reach(&self) -> usize {
         self.axes.iter().fold(self.size, |end, axis| end + axis.len.saturating_sub(1) * axis.src)
@@ -230,6 +271,29 @@ mod tests {
         let mut row = vec![99; 3];
         copy.copy_rows(0, 1..2, &src[copy.src_start..], &mut row).unwrap();
         assert_eq!(row, [99, 15, 18]);
+    }
+
+    #[test]
+    fn runs_are_what_a_copy_moves() {
+        for (outer, rows, cells) in [(1, 4, 600), (3, 2, 700), (2, 5, 513), (1, 1, 1024)] {
+            let src: Vec<u8> = (0..outer * rows * 2048).map(|i| (i * 31 / 7) as u8).collect();
+            let axes = [
+                axis(outer, (0, 1, outer), (1, outer + 2)),
+                axis(rows, (0, 1, rows), (0, rows)),
+                axis(cells, (100, 1, 2048), (5, 1500)),
+            ];
+            let copy = BoxCopy::new(axes.into_iter(), 1);
+            let size = ((outer + 2) * rows * 1500) as usize;
+            let (mut copied, mut read) = (vec![0; size], vec![0; size]);
+            copy.copy(&src[copy.src_start..], &mut copied).unwrap();
+            for (offset, run) in copy.runs(&mut read).unwrap() {
+                run.copy_from_slice(&src[copy.src_start + offset..][..run.len()]);
+            }
+            assert!(copied == read, "{outer} {rows} {cells}");
+        }
+        let short =
+            BoxCopy::new([axis(2, (0, 1, 2), (0, 2)), axis(100, (0, 1, 200), (0, 200))].into_iter(), 1);
+        assert!(short.runs(&mut [0; 400]).is_none());
     }
 
     #[test]

@@ -10,6 +10,7 @@ use super::{Answer, ArrayView, Ask, Cut, Piece, Place};
 use crate::Within;
 use crate::driver::{Driver, fetch, sizes};
 use crate::error::{Error, Result};
+use crate::stats::RunStats;
 use crate::task::ByteRange;
 
 /// Pieces of one array, and the ranges to fetch for them.
@@ -27,6 +28,8 @@ enum Source {
     Held(Bytes),
     /// The range with this index, from the first requested cell to the last.
     Raw(usize),
+    /// The bytes of the cells in their file, read when they are placed.
+    Direct(ByteRange),
     /// The ranges of these numbers, decoded.
     Encoded(Range<usize>),
     Fill,
@@ -68,6 +71,40 @@ impl Request {
             sources.push(Source::at(place, piece, &mut ranges)?);
         }
         Ok(Self { pieces, sources, ranges })
+    }
+
+    /// Reads cells that are stored as they are straight into their places, if the storage is good at that. They can then
+    /// only be placed.
+    pub(crate) fn direct(mut self, array: &dyn ArrayView, driver: &Driver) -> Self {
+        if !array.storage().is_some_and(|storage| storage.scatters()) {
+            return self;
+        }
+        let mut kept = Vec::new();
+        for (piece, source) in self.pieces.iter().zip(&mut self.sources) {
+            let numbers = match source {
+                Source::Raw(number) => *number..*number + 1,
+                Source::Encoded(numbers) => numbers.clone(),
+                _ => continue,
+            };
+            let own = self.ranges.get(numbers).unwrap_or_default();
+            match (&*source, own) {
+                (Source::Raw(_), [range]) if piece.copy.has_long_runs() => {
+                    let bytes_fetched = range.range.end - range.range.start;
+                    driver.counters().add(&RunStats { requests: 1, bytes_fetched, ..RunStats::default() });
+                    *source = Source::Direct(range.clone());
+                }
+                (Source::Raw(_), own) => {
+                    *source = Source::Raw(kept.len());
+                    kept.extend(own.iter().cloned());
+                }
+                (_, own) => {
+                    *source = Source::Encoded(kept.len()..kept.len() + own.len());
+                    kept.extend(own.iter().cloned());
+                }
+            }
+        }
+        self.ranges = kept;
+        self
     }
 
     pub(crate) fn pieces(&self) -> &[Piece] {
@@ -176,7 +213,9 @@ impl Request {
                     .map(Cells::Scratch)
                     .ok_or_else(|| Error::internal("a piece starts after the end of its tile"))
             }
-            Source::Held(_) | Source::Asking(_) => Err(Error::internal("a tile was not located")),
+            Source::Held(_) | Source::Direct(_) | Source::Asking(_) => {
+                Err(Error::internal("a tile was not located"))
+            }
         }
     }
 
@@ -190,6 +229,14 @@ impl Request {
         scratch: &mut Vec<u8>,
     ) -> Result<()> {
         let (piece, source) = self.at(at)?;
+        if let Source::Direct(ByteRange { file, range }) = source {
+            let places = piece.copy.runs(target);
+            let places = places.ok_or_else(|| Error::internal("a tile does not fit its place"))?;
+            let mut parts: Vec<(u64, &mut [u8])> =
+                places.into_iter().map(|(offset, place)| (range.start + offset as u64, place)).collect();
+            let storage = array.storage().ok_or_else(|| Error::internal("an array has no storage"))?;
+            return storage.read_parts(file, &mut parts);
+        }
         let size = piece.bytes as usize;
         if matches!(source, Source::Encoded(_) | Source::Fill)
             && piece.copy.is_one_run()

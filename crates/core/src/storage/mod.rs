@@ -58,6 +58,21 @@ pub trait Storage: Send + Sync + Debug {
         Ok(())
     }
 
+    /// Fills each part with the bytes at its offset; offsets ascend, and parts do not overlap.
+    fn read_parts(&self, path: &str, parts: &mut [(u64, &mut [u8])]) -> Result<()> {
+        let ranges: Vec<Range<u64>> =
+            parts.iter().map(|(offset, part)| *offset..offset.saturating_add(part.len() as u64)).collect();
+        for ((_, part), bytes) in parts.iter_mut().zip(self.read(path, &ranges)?) {
+            part.copy_from_slice(&bytes);
+        }
+        Ok(())
+    }
+
+    /// Whether [`Storage::read_parts`] is faster than a read of all bytes between the first part and the last.
+    fn scatters(&self) -> bool {
+        false
+    }
+
     /// The entries directly inside a folder, sorted by name. A missing folder is an error, if the storage has folders.
     fn list(&self, path: &str) -> Result<Vec<Entry>>;
 

@@ -7,6 +7,7 @@ mod buffers;
 mod open;
 mod place;
 pub(crate) mod reclaim;
+mod scatter;
 mod special;
 mod staged;
 mod swap;
@@ -182,6 +183,18 @@ impl Storage for LocalStorage {
             rest = others;
         }
         Ok(answers)
+    }
+
+    fn read_parts(&self, path: &str, parts: &mut [(u64, &mut [u8])]) -> Result<()> {
+        let open = self.open(path)?;
+        for (offset, part) in &*parts {
+            check_range(path, &(*offset..offset.saturating_add(part.len() as u64)), open.size)?;
+        }
+        scatter::read(&open, parts)
+    }
+
+    fn scatters(&self) -> bool {
+        cfg!(unix) && !self.map
     }
 
     fn pin(&self, paths: &[String]) -> Result<()> {

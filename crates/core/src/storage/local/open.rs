@@ -5,12 +5,14 @@
 
 use std::collections::VecDeque;
 use std::fs::{File, Metadata, OpenOptions};
+use std::io::IoSliceMut;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
 
 use bytes::Bytes;
 
 use super::place::{self, failed};
+use super::scatter;
 use crate::error::{Error, Result};
 
 /// Maximum descriptors for files being read, regardless of the system's limit.
@@ -86,12 +88,19 @@ impl OpenFile {
 
     /// Reads a range of the file into `buffer`.
     pub(super) fn read_at(self: &Arc<Self>, buffer: &mut [u8], offset: u64) -> Result<()> {
-        read_exact_at(&*self.file()?, buffer, offset).map_err(|error| {
-            if error.kind() == std::io::ErrorKind::UnexpectedEof {
-                return Error::io(format!("'{}' became shorter while it was read", self.path), error);
-            }
-            failed("read", &self.path)(error)
-        })
+        read_exact_at(&*self.file()?, buffer, offset).map_err(|error| self.unread(error))
+    }
+
+    /// Reads what follows `offset` into several places, one after the other.
+    pub(super) fn read_places(self: &Arc<Self>, places: &mut [IoSliceMut<'_>], offset: u64) -> Result<()> {
+        scatter::read_exact(&*self.file()?, places, offset).map_err(|error| self.unread(error))
+    }
+
+    fn unread(&self, error: std::io::Error) -> Error {
+        if error.kind() == std::io::ErrorKind::UnexpectedEof {
+            return Error::io(format!("'{}' became shorter while it was read", self.path), error);
+        }
+        failed("read", &self.path)(error)
     }
 
     /// The mapping, if a range of `len` bytes should be read from it.
