@@ -2,13 +2,16 @@
 .PHONY: demo test release wheel python-test setup tools lint docs bench fuzz crash hostile interop
 
 CARGO ?= cargo
+GOLDEN = $(CURDIR)/target/golden.txt
 
 demo: tools ## build tess for development and walk through a sample of each format
 	$(CARGO) run -p tess -- demo target/demo --force
 	@echo "This was a development build; 'make release' builds the fast one."
 
 test: tools lint docs ## every check and every test
-	$(CARGO) test --quiet
+	@mkdir -p target && rm -f $(GOLDEN)
+	TESSELLE_GOLDEN=$(GOLDEN) $(CARGO) test --quiet
+	@echo "Golden files compared: $$(sort -u $(GOLDEN) | cut -d' ' -f1 | uniq -c | awk '{ printf "%s%s %d", sep, $$2, $$1; sep = ", " }')"
 
 release: tools ## the optimized, stripped binary: target/dist/tess
 	$(CARGO) build --profile dist -p tess

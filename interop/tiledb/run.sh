@@ -23,8 +23,8 @@ if [ ! -x "$python" ]; then
         exit 0
     fi
 fi
-rm -rf "$work/cases" "$work/killed" "$work/histories" "$work/appended"
-mkdir -p "$work/cases" "$work/killed" "$work/histories" "$work/appended"
+rm -rf "$work/cases" "$work/killed" "$work/histories" "$work/appended" "$work/kept"
+mkdir -p "$work/cases" "$work/killed" "$work/histories" "$work/appended" "$work/kept"
 cd "$root"
 if [ -z "${TESS:-}" ]; then
     cargo build --quiet -p tess -p tesselle-tiledb --example interop --bin tess
@@ -37,3 +37,4 @@ example=$(dirname "$TESS")/examples/interop
 "$python" "$here/kill.py" "$example" "$work/killed" "$kills"
 "$python" "$here/property.py" "$TESS" "$work/histories" "$histories"
 "$python" "$here/append.py" "$TESS" "$work/appended"
+"$python" "$here/keep.py" "$TESS" "$work/kept"

@@ -6,7 +6,7 @@ mod support;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use support::{fine, path, tess};
+use support::{fine, path, tess, text};
 
 fn parsed(args: &[&str]) -> Value {
     serde_json::from_str(&fine(args)).unwrap()
@@ -185,4 +185,35 @@ fn deletions_that_are_not_understood_are_not_ignored() {
     let out = tess(&["cat", path(&file)]);
     assert_eq!(out.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&out.stderr).contains(".mods2"));
+}
+
+#[test]
+fn files_name_their_creator_and_properties() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = sample(folder.path(), "1");
+    let target = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (old, new, back) = (target("old.tsfile"), target("new.tsfile"), target("back.tsfile"));
+    fine(&["convert", path(&source), &old, "--set", "created_by=the plant"]);
+    let info = parsed(&["info", &old, "--json"]);
+    assert_eq!(info["file_metadata"][0]["created_by"], "the plant", "{info}");
+    assert!(fine(&["info", &old, "--all"]).contains("created_by: the plant"));
+    fine(&["convert", path(&source), &new, "--set", "version=4", "--set", "properties=site:north,shift:2"]);
+    let info = parsed(&["info", &new, "--json"]);
+    assert_eq!(
+        (&info["metadata"]["site"], &info["metadata"]["shift"]),
+        (&json!("north"), &json!("2")),
+        "{info}"
+    );
+    // The creator of a rewritten file stays; properties that a version cannot store are reported.
+    fine(&["convert", &old, &back]);
+    assert_eq!(parsed(&["info", &back, "--json"])["file_metadata"][0]["created_by"], "the plant");
+    let report = parsed(&["convert", &new, &back, "--set", "version=3", "--force", "--json"]);
+    assert!(report.to_string().contains("site"), "{report}");
+    for wrong in
+        [["version=4", "created_by=x"], ["version=3", "properties=a:b"], ["version=4", "properties=a"]]
+    {
+        let set = ["--set", wrong[0], "--set", wrong[1], "--force"];
+        let out = tess(&[&["convert", path(&source), &back], &set[..]].concat());
+        assert_eq!(out.status.code(), Some(2), "{wrong:?}: {}", text(&out.stderr));
+    }
 }

@@ -18,6 +18,7 @@ mod facts;
 pub mod fit;
 mod format;
 mod hint;
+mod label;
 mod layout_map;
 mod limits;
 mod options;
@@ -52,6 +53,7 @@ pub use facts::{
 pub use fit::{Fit, TypeChange};
 pub use format::{Confidence, Folder, FolderKind, Format, Outcome, Probe, Repaired, Rewritten};
 pub use hint::{Action, Hint, shown};
+pub use label::Label;
 pub use layout_map::{Extent, FileLayout, LayoutMap, Role};
 pub use limits::Limits;
 pub use options::{OpenOptions, Secret, Settings, TextOptions, WriteOptions};

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use arrow_schema::SchemaRef;
 
 use crate::array::ArrayView;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::facts::TableFacts;
+use crate::label::Label;
 use crate::predicate::Predicate;
 use crate::scan::Scan;
 use crate::stats::TableStats;
@@ -74,6 +75,17 @@ pub trait Table: Send + Sync {
     /// coordinate of the domain.
     fn domain_array(&self, column: &str) -> Option<Arc<dyn ArrayView>> {
         self.array(column)
+    }
+
+    /// The names of the labels of its columns.
+    fn labels(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// The label of this name, one of [`Table::labels`].
+    fn label(&self, name: &str) -> Result<Label> {
+        let labels = self.labels();
+        Err(Error::unknown_name("label", name, labels.iter().map(String::as_str)))
     }
 
     /// The columns that have an array view.

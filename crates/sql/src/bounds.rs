@@ -1,4 +1,4 @@
-//! Minimums, maximums and counts from metadata, even if the number of rows is unknown.
+//! Minimums, maximums, sums and counts from metadata, even if the number of rows is unknown.
 //!
 //! DataFusion answers aggregates from statistics only if these state the exact number of rows. The number of rows of a
 //! TsFile device with several series is the number of their distinct timestamps, which requires reading them; the
@@ -12,7 +12,7 @@ use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{Result, ScalarValue, Statistics};
 use datafusion::logical_expr::StatisticsArgs;
 use datafusion::physical_expr::aggregate::AggregateFunctionExpr;
-use datafusion::physical_expr::expressions::{Column, lit};
+use datafusion::physical_expr::expressions::{CastExpr, Column, lit};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateOutputMode};
@@ -97,13 +97,21 @@ fn over_a_scan(last: &AggregateExec) -> Option<(&AggregateExec, &ScanExec)> {
 /// The value of an aggregate of one column over the whole table.
 fn value_of(aggregate: &AggregateFunctionExpr, scan: &ScanExec) -> Option<ScalarValue> {
     let name = aggregate.fun().name();
-    if !matches!(name, "min" | "max" | "count") {
+    if !matches!(name, "min" | "max" | "count" | "sum") {
         return None;
     }
     let arguments = aggregate.expressions();
     let [argument] = arguments.as_slice() else { return None };
-    let column = argument.downcast_ref::<Column>()?;
+    // Sums of small integers are sums of large ones, to which the planner casts them.
+    let plain =
+        argument.downcast_ref::<CastExpr>().filter(|_| name == "sum").map_or(argument, CastExpr::expr);
+    let column = plain.downcast_ref::<Column>()?;
     let (statistics, values) = scan.known()?;
+    if name == "sum" {
+        let sum = statistics.column_statistics.get(column.index())?.sum_value.get_value()?;
+        let usable = !aggregate.is_distinct() && sum.data_type() == *aggregate.field().data_type();
+        return usable.then(|| sum.clone());
+    }
     let mut of_values: Statistics = statistics.clone();
     // These aggregates skip nulls: they see a table of only the values.
     let known = of_values.column_statistics.get_mut(column.index())?;

@@ -44,7 +44,7 @@ fn spill_folder() -> Option<StagedFolder> {
     StagedFolder::new(&target).ok()
 }
 
-/// A context whose operators share `memory` bytes and spill beyond, and the tables that are files. Where the bound was
+/// A context whose operators share `memory` bytes and spill above that, and the tables that are files. Where the bound was
 /// `given`, joins are those that can spill.
 pub(crate) fn build(opener: &Opener, memory: u64, given: bool) -> Result<(SessionContext, Arc<FileTables>)> {
     let threads = opener.driver.threads();

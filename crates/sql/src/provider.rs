@@ -59,7 +59,7 @@ impl TesselleTable {
         self
     }
 
-    /// The file that the table is in, where it is one, and answers may rely on what it says of itself.
+    /// The file that the table is in, where it is one, and answers may rely on its metadata.
     pub(crate) fn origin(&self) -> Option<&Origin> {
         self.origin.as_ref().filter(|_| self.pushdown)
     }

@@ -9,7 +9,14 @@ use tesselle::core::{ColumnStats, Known, TableStats};
 /// The statistics of the columns of `schema`.
 pub(crate) fn statistics(stats: &TableStats, schema: &Schema) -> Statistics {
     let columns = schema.fields().iter().map(|field| match stats.columns.get(field.name()) {
-        Some(known) => column(known, field.data_type()),
+        Some(known) => {
+            let mut column = column(known, field.data_type());
+            // The sum of no values is null, which a statistic cannot state.
+            if value_count(stats, field.name()).is_some_and(|values| values > 0) {
+                column.sum_value = sum(&known.sum, field.data_type());
+            }
+            column
+        }
         None => ColumnStatistics::new_unknown(),
     });
     Statistics {
@@ -42,6 +49,19 @@ fn column(known: &ColumnStats, data_type: &DataType) -> ColumnStatistics {
         }
     }
     column
+}
+
+/// An exact sum in the type of SQL sums. Sums of floats depend on the order of their terms.
+fn sum(known: &Known<Scalar>, data_type: &DataType) -> Precision<ScalarValue> {
+    let (Known::Exact(Scalar::Int(sum)), true) = (known, data_type.is_integer()) else {
+        return Precision::Absent;
+    };
+    let value = if data_type.is_unsigned_integer() {
+        u64::try_from(*sum).ok().map(|sum| ScalarValue::UInt64(Some(sum)))
+    } else {
+        i64::try_from(*sum).ok().map(|sum| ScalarValue::Int64(Some(sum)))
+    };
+    value.map_or(Precision::Absent, Precision::Exact)
 }
 
 fn count(known: &Known<u64>) -> Precision<usize> {

@@ -356,7 +356,7 @@ impl File {
         Ok((plain && u64::from(record.compressed) == len).then_some(start))
     }
 
-    /// Reads `len` bytes; beyond the end of the file is damage, not an I/O failure.
+    /// Reads `len` bytes; past the end of the file is damage, not an I/O failure.
     pub(crate) fn read(&self, offset: u64, len: u64) -> Result<Bytes> {
         let end = self.check_inside(offset, len)?;
         self.inner.location.read_range(offset..end).in_file(&self.inner.path)

@@ -96,13 +96,13 @@ proptest! {
 
     #[test]
     fn a_query_finds_what_looking_at_every_document_finds(
-        texts in prop::collection::vec((text(), text()), 1..30),
+        documents in prop::collection::vec((text(), text()), 1..30),
         parts in prop::collection::vec(part(), 1..4),
         required in any::<bool>(),
         page in 1usize..5,
     ) {
         let documents: Vec<Document> =
-            texts.into_iter().enumerate().map(|(i, (title, body))| (format!("d{i:02}"), title, body)).collect();
+            documents.into_iter().enumerate().map(|(i, (title, body))| (format!("d{i:02}"), title, body)).collect();
         let place = Place::new();
         let rows = batch(&documents);
         place.index("a.tatami", &rows, &options());

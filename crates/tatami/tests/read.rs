@@ -10,6 +10,7 @@ mod expected;
 
 use expected::*;
 use serde_json::{Value, json};
+use tesselle_core::testing::golden::compared;
 use tesselle_core::{Location, OpenOptions, Predicate, Scalar, Scan};
 use tesselle_tatami::File;
 
@@ -38,6 +39,7 @@ fn every_column_of_every_fixture_reads_exactly() {
                 check_column(&what, &batches, column, values.as_array().unwrap());
             }
         }
+        compared("tatami", &folder);
     }
 }
 

@@ -77,7 +77,29 @@
 //! # Search
 //!
 //! [`index`](fn@index) builds a search segment from any table, [`search`](fn@search) finds documents in it: see the module
-//! [`search`](mod@search). SQL over all formats is in the crate `tesselle-sql`.
+//! [`search`](mod@search).
+//!
+//! ```
+//! # let folder = tempfile::tempdir()?;
+//! # let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+//! # let (notes, segment) = (path("notes.csv"), path("notes.tatami"));
+//! std::fs::write(&notes, "doc_id,body\na,a stone bridge\nb,the river\n")?;
+//! tesselle::index(&notes, &segment).text(["body"]).run()?;
+//! let found = tesselle::search(&segment, "bridge").k(5).run()?;
+//! assert_eq!(found.hits[0].fields.doc_id.as_slice(), b"a");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # SQL
+//!
+//! The crate `tesselle-sql` runs SQL over all formats; a quoted file name is a table. Its front page runs this example.
+//!
+//! ```ignore
+//! let session = tesselle_sql::Session::new(&tesselle_sql::SessionOptions::default())?;
+//! for batch in session.query("SELECT max(speed) FROM 'plant.tsfile' WHERE time >= 2")? {
+//!     println!("{:?}", batch?);
+//! }
+//! ```
 //!
 //! # Threads and memory
 //!
@@ -104,6 +126,7 @@ mod health;
 mod logical;
 pub mod name;
 mod open;
+mod ranges;
 mod registry;
 mod run;
 mod scan;
@@ -124,6 +147,7 @@ pub use health::{Repair, RepairedInPlace, Verify, repair, verify};
 pub use logical::start as start_write;
 pub use name::Uri;
 pub use open::{Dataset, DatasetTable, Opener, open};
+pub use ranges::NamedRange;
 pub use registry::{detect, format_by_extension, format_by_name, formats, target_format};
 pub use scan::TableScan;
 #[cfg(feature = "tatami")]

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use arrow_schema::{DataType, SchemaRef};
 use tesselle_core::driver::default_driver;
 use tesselle_core::{
-    Action, ArrayView, Container, Context, Depth, Description, Error, Format, Location, OpenOptions, Report,
-    Result, Secret, Table, TableFacts,
+    Action, ArrayView, Container, Context, Depth, Description, Driver, Error, Format, Location, OpenOptions,
+    Predicate, Report, Result, Secret, Table, TableFacts,
 };
 
 use crate::health;
 use crate::logical::restored;
 use crate::name::Uri;
+use crate::ranges::NamedRange;
 use crate::registry;
 use crate::run::{RunOn, run_methods};
 use crate::scan::TableScan;
@@ -306,6 +307,11 @@ impl DatasetTable {
     /// ```
     pub fn scan(&self) -> TableScan {
         TableScan::new(self.clone())
+    }
+
+    /// The condition that rows lie in one of the ranges of every named column or label. Labels are read for it.
+    pub fn within(&self, ranges: &[NamedRange], driver: &Driver) -> Result<Predicate> {
+        crate::ranges::predicate(&*self.table, ranges, driver).in_file(self.location.path())
     }
 
     /// The number of rows, if known without reading.

@@ -267,7 +267,7 @@ fn an_array_with_a_column_that_is_no_array_keeps_all_columns() {
         let found = compare(&array, &target);
         assert!(found.is_equal(), "{to}: {found:?}");
     }
-    // A text has no place in a tensor: it is refused rather than left out.
+    // A tensor cannot store a string: it is refused rather than skipped.
     let error = run(&array, &folder.path().join("copy.tet"), |c| c).unwrap_err().to_string();
     assert!(error.contains("'s'"), "{error}");
     let error = run(&array, &array.join("inside.parquet"), |c| c).unwrap_err().to_string();

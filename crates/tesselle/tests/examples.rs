@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::Command;
 
-/// The output of an example. Its binary lies beside this test's folder, built by the same `cargo test`.
+/// The output of an example. Its binary is next to this test's folder, built by the same `cargo test`.
 fn run(name: &str, args: &[&Path]) -> String {
     let mut folder = std::env::current_exe().unwrap();
     folder.pop();

@@ -65,7 +65,7 @@ fn written(source: &Path, name: &str, settings: &[String]) -> PathBuf {
     target
 }
 
-/// What `info` says, but for what is the file's own: names, identities and positions.
+/// The output of `info`, except what is the file's own: names, identities and positions.
 fn info(path: &Path) -> Value {
     const OWN: [&str; 8] =
         ["uuid", "created_ms", "fragments", "file", "history", "offset", "non_empty_domain_bytes", "bytes"];

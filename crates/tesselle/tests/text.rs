@@ -302,7 +302,7 @@ fn bytes_come_back_from_json() {
     assert_eq!(some.column(0), &column(&bytes));
     table_conformance(&**read.table(), &driver());
 
-    // Strings are bytes if the caller says so.
+    // Strings are bytes if the caller requests it.
     let (_folder, text) =
         file("t.jsonl", "{\"b\": \"abc\", \"n\": 1.50}\n{\"b\": {\"hex\": \"61FF\"}}\n{}\n");
     let typed = |name: &str, kind: DataType| OpenOptions::default().with_types(vec![(name.to_owned(), kind)]);

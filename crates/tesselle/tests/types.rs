@@ -127,7 +127,7 @@ fn every_type_is_kept_widened_as_reported_or_refused_with_a_cast_that_works() {
                 let casts = parse_types(cast).unwrap();
                 expected = casts[0].1.clone();
                 result = conversion.casts(casts).run();
-                // Texts are no numbers, whatever they are cast to.
+                // Strings are not numbers, regardless of the type they are cast to.
                 if matches!(&result, Err(error) if error.to_string().contains("has a value that does not fit"))
                 {
                     continue;

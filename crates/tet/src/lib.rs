@@ -21,7 +21,6 @@ mod write;
 
 pub use container::File;
 pub use format::Tet;
-#[doc(hidden)]
 pub use meta::footer::HistoryRow;
 pub use meta::index::{Codec, MemoryBudget};
 pub use meta::metadata::{AxisLabels, DatasetMetadata, FileMetadata, Metadata};

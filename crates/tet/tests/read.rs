@@ -10,14 +10,20 @@ use golden::{Case, bytes_of, driver, dtype_of, number, sha256};
 use serde_json::{Value, json};
 use tesselle_core::array::{contiguous, read_region};
 use tesselle_core::driver::{Order, scan};
+use tesselle_core::testing::golden::compared;
 use tesselle_core::{Container, Depth, Region, Report, Scan, Selection, Severity};
 use tesselle_tet::File;
 
 /// Runs `check` on every case, and reports all that fail at once.
 fn every_case(check: impl Fn(&Case) -> Result<(), String>) {
     let cases = golden::cases();
-    let failed: Vec<String> =
-        cases.iter().filter_map(|case| check(case).err().map(|e| format!("{}: {e}", case.name))).collect();
+    let mut failed = Vec::new();
+    for case in &cases {
+        match check(case) {
+            Ok(()) => compared("tet", &case.path),
+            Err(why) => failed.push(format!("{}: {why}", case.name)),
+        }
+    }
     assert!(failed.is_empty(), "{} of {}:\n{}", failed.len(), cases.len(), failed.join("\n"));
 }
 

@@ -5,15 +5,17 @@ use std::sync::Arc;
 
 use arrow_schema::{Schema, SchemaRef};
 use tesselle_core::{
-    ArrayView, ColumnStats, Known, Plan, Predicate, Pushdown, Scan, Storage, Table, TableFacts, TableStats,
+    ArrayView, ColumnStats, Context, Known, Label, OpenOptions, Plan, Predicate, Pushdown, Scan, Storage,
+    Table, TableFacts, TableStats,
 };
 
-use crate::Result;
 use crate::facts::facts;
+use crate::group::leads_down;
 use crate::meta::value::Bounds;
 use crate::open::Array;
 use crate::read::bounds::attribute_stats;
 use crate::read::{dense, sparse};
+use crate::{Error, Result};
 
 /// Dimensions and attributes as columns.
 pub(crate) struct ArrayTable {
@@ -99,6 +101,33 @@ impl Table for ArrayTable {
     fn domain_array(&self, column: &str) -> Option<Arc<dyn ArrayView>> {
         let view = dense::DenseView::try_new(&self.array, column, true).ok().flatten()?;
         Some(Arc::new(view))
+    }
+
+    fn labels(&self) -> Vec<String> {
+        self.array.schema.labels.iter().map(|label| label.name.clone()).collect()
+    }
+
+    fn label(&self, name: &str) -> Result<Label> {
+        let labels = &self.array.schema.labels;
+        let unknown = || Error::unknown_name("label", name, labels.iter().map(|label| label.name.as_str()));
+        let label = labels.iter().find(|label| label.name == name).ok_or_else(unknown)?;
+        if !label.relative || !leads_down(&label.uri) {
+            return Err(Error::unsupported(format!("the array of label '{name}' is outside this array")));
+        }
+        let column = self.array.schema.dimensions.get(label.dimension as usize);
+        let column = column.ok_or_else(|| Error::corrupt(format!("label '{name}' has no dimension")))?;
+        let options = OpenOptions::default()
+            .with_between((*self.array.range.start(), *self.array.range.end()))
+            .with_key(self.array.secret.clone())
+            .with_limits(self.array.limits.clone());
+        let named = Array::open(&self.array.root.join(&label.uri), &options).in_file(&label.uri)?;
+        let position = named.schema.dimensions.first().map(|dimension| dimension.name.clone());
+        Ok(Label {
+            column: column.name.clone(),
+            position: position.ok_or_else(|| Error::corrupt("the array of a label has no dimension"))?,
+            value: label.attribute.clone(),
+            table: Arc::new(Self::new(Arc::new(named))),
+        })
     }
 
     fn array_columns(&self) -> Vec<String> {

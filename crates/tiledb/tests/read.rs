@@ -11,14 +11,16 @@ use std::path::Path;
 use serde_json::{Value as Json, json};
 use support::values::{column, is_text, not_utf8, wanted};
 use support::{case, cases, expected, open, options, read};
+use tesselle_core::testing::golden::compared;
 use tesselle_core::{OpenOptions, Predicate, Scan};
 
 /// Runs `check` over all fixtures and reports every one that fails.
 fn over_fixtures(check: fn(&Path, &Json) -> Result<(), String>) {
     let mut failures = Vec::new();
     for case in cases() {
-        if let Err(why) = check(&case, &expected(&case)) {
-            failures.push(format!("{}: {why}", case.file_name().unwrap().to_string_lossy()));
+        match check(&case, &expected(&case)) {
+            Ok(()) => compared("tiledb", &case),
+            Err(why) => failures.push(format!("{}: {why}", case.file_name().unwrap().to_string_lossy())),
         }
     }
     assert!(failures.is_empty(), "{} fixtures fail:\n{}", failures.len(), failures.join("\n"));

@@ -93,7 +93,7 @@ fn a_change_of_the_schema_keeps_the_version_where_it_can() {
     let mut array = ArrayWriter::open(&Location::local(&place).unwrap(), None).unwrap();
     array.evolve().add_attribute(Attribute::new("late", Datatype::Int32)).apply(None).unwrap();
     assert_eq!(array.schema().version, 14);
-    let codes = tesselle_tiledb::Enumeration::of_texts("codes", ["a", "b"], false).unwrap();
+    let codes = tesselle_tiledb::Enumeration::of_strings("codes", ["a", "b"], false).unwrap();
     array.evolve().add_enumeration(codes).unwrap().apply(None).unwrap();
     assert_eq!(array.schema().version, 20);
     verify(&place);

@@ -201,7 +201,7 @@ fn schemas_that_break_the_rules_are_refused() {
         attribute(Attribute::new("b", Datatype::Float64).with_filters([double])),
         "double delta of floats",
     );
-    assert!(Enumeration::of_texts("e", ["a", "a"], false).is_err());
+    assert!(Enumeration::of_strings("e", ["a", "a"], false).is_err());
 }
 
 #[test]

@@ -81,7 +81,7 @@ pub(crate) fn describe(archive: &Archive) -> Result<Description> {
     Ok(description)
 }
 
-/// What the metadata block at the end of a file says besides its devices and properties.
+/// The contents of the metadata block at the end of a file except devices and properties.
 fn file_metadata(entry: &ArchiveFile) -> Json {
     let (file, metadata) = (&entry.file, &entry.file.metadata);
     let mut out = json!({

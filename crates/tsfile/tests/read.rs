@@ -6,6 +6,7 @@ mod golden;
 
 use serde_json::Value;
 use tesselle_core::Scan;
+use tesselle_core::testing::golden::compared;
 
 fn whole(folder: &str) -> impl Iterator<Item = (String, std::path::PathBuf, Value)> {
     golden::cases(folder).into_iter().filter(|(_, _, expected)| {
@@ -18,6 +19,7 @@ fn every_fixture_matches_the_original_engine() {
     for folder in ["tsfile", "tsfile-upstream"] {
         for (name, path, expected) in whole(folder).filter(|(_, _, e)| e.get("rows").is_none()) {
             golden::check_devices(&name, &path.join("data.tsfile"), &expected);
+            compared("tsfile", &path);
         }
     }
 }
@@ -54,6 +56,7 @@ fn tables_of_the_table_model_have_their_tags() {
             got.sort();
             assert_eq!(got, want, "{name}: {table}");
         }
+        compared("tsfile", &path);
     }
 }
 

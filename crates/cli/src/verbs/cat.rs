@@ -11,8 +11,8 @@ use arrow_schema::SchemaRef;
 use clap::Args;
 use tesselle::core::{ArrayRequest, Context, WriteTarget};
 use tesselle::{
-    ArrayView, Dataset, DatasetTable, Driver, Error, Format, Predicate, Region, Result, Scan, Selection,
-    Table, WriteOptions,
+    ArrayView, Dataset, DatasetTable, Driver, Error, Format, NamedRange, Predicate, Region, Result, Scan,
+    Selection, Table, WriteOptions,
 };
 
 use crate::args::{ReadArgs, ResourceArgs, parse_condition};
@@ -27,6 +27,7 @@ Examples:
   tess cat run.tet --limit 5
   tess cat 'run.tet#temperature' --slice '0:10,::2' --as npy -o part.npy
   tess cat run.tet --where 'value > 20 AND i0 < 100' --as csv
+  tess cat weather.tiledb --range lat=40.5:43 --range lat=50:52 --range x=0:99
   tess cat run.tet --as parquet -o run.parquet
   tess cat fleet.tsfile --all --as csv -o devices")]
 pub(crate) struct Cat {
@@ -48,6 +49,10 @@ pub(crate) struct Cat {
     /// Only this region: lo:hi[:step] for each axis, half open
     #[arg(long, value_name = "SLICES", allow_hyphen_values = true)]
     slice: Option<Selection>,
+
+    /// Only this range of a column or dimension label, both ends included; several of one name are alternatives
+    #[arg(long = "range", value_name = "NAME=LOW:HIGH", conflicts_with = "all")]
+    ranges: Vec<NamedRange>,
 
     /// At most N rows
     #[arg(long, value_name = "N")]
@@ -85,7 +90,7 @@ pub(crate) struct Cat {
 const SCREEN_ROWS: u64 = 40;
 
 impl Cat {
-    pub(crate) fn run(self, resources: &ResourceArgs) -> Result<Outcome> {
+    pub(crate) fn run(mut self, resources: &ResourceArgs) -> Result<Outcome> {
         let driver = resources.driver()?.with_progress(Bar::new(""));
         let options = self.read.options()?.with_deleted(self.deleted);
         let opener = self.read.opener_with(self.table.as_deref(), options);
@@ -94,6 +99,10 @@ impl Cat {
             return self.every_table(&opener.open(&self.uri)?, &driver);
         }
         let table = opener.open_table(&self.uri)?;
+        if !self.ranges.is_empty() {
+            let inside = table.within(&self.ranges, &driver)?;
+            self.condition = Some(Predicate::And(self.condition.into_iter().chain([inside]).collect()));
+        }
         let result = match self.form()? {
             Form::Stream(format) => self.write(&table, format, self.output.as_deref(), &driver),
             _ => self.show(&table, &driver),

@@ -243,7 +243,7 @@ impl Convert {
     }
 }
 
-/// Whether several files go into one: its name says its format.
+/// Whether several files go into one: its name determines its format.
 fn is_merge(inputs: &[String], output: &str) -> bool {
     let files = inputs.len() > 1 || inputs.first().is_some_and(|input| tesselle::name::is_pattern(input));
     files && tesselle::format_by_extension(output).is_some() && !Path::new(output).is_dir()

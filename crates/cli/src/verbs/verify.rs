@@ -8,7 +8,7 @@ use tesselle::{Depth, Error, ErrorKind, Report, Result, Severity};
 
 use crate::args::{ReadArgs, ResourceArgs};
 use crate::progress::Bar;
-use crate::{Outcome, inputs, out, words};
+use crate::{Outcome, format, inputs, out, words};
 
 /// Check files: structure, checksums, and with --deep every value and statistic
 #[derive(Debug, Args)]
@@ -139,8 +139,11 @@ fn to_json(reports: &[Checked], many: bool) -> Value {
 
 fn text(uri: &str, report: &Report) -> String {
     let verdict = if report.ok() { "ok" } else { "DAMAGED" };
-    let mut text =
-        format!("{uri}: {verdict} ({}, {} chunks checked)\n", report.depth().name(), report.pieces);
+    let mut text = format!(
+        "{uri}: {verdict} ({}, {} checked)\n",
+        report.depth().name(),
+        format::counted(report.pieces, "chunk")
+    );
     for finding in report.findings() {
         let place =
             [finding.file.clone(), finding.piece.clone(), finding.offset.map(|o| format!("byte {o}"))];

@@ -17,7 +17,7 @@ pub(crate) fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Every file below a folder with what it holds, by its path in the folder; folders end with `/`.
+/// Every file below a folder with its contents, by its path in the folder; folders end with `/`.
 pub(crate) fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut all = BTreeMap::new();
     let mut left: Vec<PathBuf> = vec![folder.to_owned()];

@@ -7,7 +7,7 @@ use arrow_array::{BooleanArray, RecordBatch};
 
 use crate::error::Result;
 
-/// A condition over rows, beyond what [`Predicate`](super::Predicate) can say itself. Its `Display` is its text.
+/// A condition over rows that [`Predicate`](super::Predicate) cannot express itself. Its `Display` is its source.
 pub trait Condition: Send + Sync + fmt::Debug + fmt::Display {
     /// The columns it needs.
     fn columns(&self) -> &[String];
@@ -16,7 +16,7 @@ pub trait Condition: Send + Sync + fmt::Debug + fmt::Display {
     fn evaluate(&self, batch: &RecordBatch) -> Result<BooleanArray>;
 }
 
-/// A shared [`Condition`]; two are equal where their texts are.
+/// A shared [`Condition`]; two are equal if their strings are.
 #[derive(Debug, Clone)]
 pub struct Custom(Arc<dyn Condition>);
 

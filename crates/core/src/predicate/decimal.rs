@@ -17,7 +17,7 @@ pub(super) fn compare(
     value: &Scalar,
 ) -> Option<BooleanArray> {
     let all = |ordering: Ordering| Some(masked(array, |_| op.holds(ordering)));
-    let beyond = |negative: bool| all(if negative { Ordering::Greater } else { Ordering::Less });
+    let outside = |negative: bool| all(if negative { Ordering::Greater } else { Ordering::Less });
     let (digits, digits_scale) = match value {
         Scalar::Int(number) => (Some(*number), 0),
         Scalar::Float(number) if number.is_nan() => return all(Ordering::Less),
@@ -34,13 +34,13 @@ pub(super) fn compare(
         Scalar::Float(number) => *number < 0.0,
         _ => false,
     };
-    let Some(digits) = digits else { return beyond(negative) };
+    let Some(digits) = digits else { return outside(negative) };
     let shift = i32::from(scale) - i32::try_from(digits_scale).ok()?;
-    let Some(factor) = 10_i128.checked_pow(shift.unsigned_abs()) else { return beyond(negative) };
+    let Some(factor) = 10_i128.checked_pow(shift.unsigned_abs()) else { return outside(negative) };
     if shift >= 0 {
         return match digits.checked_mul(factor) {
             Some(value) => Some(compare_native(array, op, value)),
-            None => beyond(negative),
+            None => outside(negative),
         };
     }
     let (floor, is_whole) = (digits.div_euclid(factor), digits.rem_euclid(factor) == 0);

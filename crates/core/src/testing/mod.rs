@@ -11,6 +11,7 @@ mod damage;
 mod exercise;
 mod faulty;
 mod folder;
+pub mod golden;
 mod memory_table;
 mod repair;
 mod rows;

@@ -119,7 +119,7 @@ fn column_name(expr: &Expr) -> Option<String> {
     }
 }
 
-/// The predicate that says exactly what an expression says.
+/// The predicate that is exactly equivalent to an expression.
 fn exact(expr: &Expr, schema: &Schema) -> Option<Predicate> {
     let Translated { predicate, exact } = translate(expr, schema)?;
     exact.then_some(predicate)

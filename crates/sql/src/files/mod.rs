@@ -140,10 +140,10 @@ impl TableProviderFactory for ExternalTables {
     }
 }
 
-/// Opening reads metadata from a disk or a store, so it must not run on a thread that drives queries.
-async fn blocking<T: Send + 'static>(
+/// Runs work that reads or writes a disk or a store: it must not run on a thread that drives queries.
+pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> tesselle::Result<T> + Send + 'static,
 ) -> tesselle::Result<T> {
     let done = tokio::task::spawn_blocking(work).await;
-    done.map_err(|error| Error::internal("opening a file failed").source(error))?
+    done.map_err(|error| Error::internal("a task ended without a result").source(error))?
 }

@@ -139,7 +139,7 @@ impl DisplayAs for ScanExec {
         let names: Vec<&str> =
             self.request.schema.fields().iter().map(|field| field.name().as_str()).collect();
         let mut facts = vec![
-            format!("pieces={pieces}"),
+            format!("chunks={pieces}"),
             format!("pruned={pruned}"),
             format!("read={}", pieces.saturating_sub(pruned)),
             format!("partitions={}", self.groups.len()),

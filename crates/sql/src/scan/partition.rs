@@ -178,7 +178,7 @@ impl Counts {
         let counter = |name: &'static str| MetricBuilder::new(metrics).counter(name, partition);
         Self {
             baseline: BaselineMetrics::new(metrics, partition),
-            pieces: counter("pieces_read"),
+            pieces: counter("chunks_read"),
             requests: counter("requests"),
             bytes: counter("bytes_fetched"),
             decoded: counter("bytes_decoded"),

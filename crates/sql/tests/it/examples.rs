@@ -7,7 +7,7 @@ fn a_statement_runs_over_a_file() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("plant.csv");
     std::fs::write(&file, "time,speed\n1,80.5\n2,81\n3,79\n").unwrap();
-    // Its binary lies beside this test's folder, built by the same `cargo test`.
+    // Its binary is next to this test's folder, built by the same `cargo test`.
     let mut built = std::env::current_exe().unwrap();
     built.pop();
     if built.ends_with("deps") {

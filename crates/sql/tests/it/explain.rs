@@ -42,10 +42,10 @@ fn explain_shows_pruning() {
     ] {
         let sql = format!("EXPLAIN SELECT * FROM '{root}/{from}' WHERE {condition}");
         let plan = plan(&session, &sql);
-        let (pieces, pruned, read) =
-            (number(&plan, "pieces"), number(&plan, "pruned"), number(&plan, "read"));
+        let (chunks, pruned, read) =
+            (number(&plan, "chunks"), number(&plan, "pruned"), number(&plan, "read"));
         assert!(pruned > 0 && read > 0, "{from}: {plan}");
-        assert_eq!(pieces, pruned + read, "{from}: {plan}");
+        assert_eq!(chunks, pruned + read, "{from}: {plan}");
         let all = self::plan(&session, &format!("EXPLAIN SELECT * FROM '{root}/{from}'"));
         assert_eq!(number(&all, "pruned"), 0, "{from}: {all}");
     }
@@ -59,7 +59,7 @@ fn explain_analyze_counts_requests_and_bytes() {
     let session = support::session(true);
     for from in ["grid.tet", "raster.tiledb", "points.tiledb", "plant.tsfile", "mixed.tatami"] {
         let plan = plan(&session, &format!("EXPLAIN ANALYZE SELECT * FROM '{root}/{from}'"));
-        for name in ["pieces_read", "requests", "bytes_fetched", "bytes_decoded", "output_rows"] {
+        for name in ["chunks_read", "requests", "bytes_fetched", "bytes_decoded", "output_rows"] {
             assert!(number(&plan, name) > 0, "{from}: {plan}");
         }
     }
@@ -95,6 +95,42 @@ fn counts_and_bounds_come_from_metadata_where_it_is_exact() {
     }
     // A filter requires reading.
     let plan = plan(&session, &format!("EXPLAIN SELECT count(*) FROM '{root}/mixed.tatami' WHERE small > 3"));
+    assert!(plan.contains("TesselleScan"), "{plan}");
+}
+
+#[test]
+fn sums_of_integers_come_from_the_statistics_of_tiles() {
+    let folder = tempfile::tempdir().unwrap();
+    support::make_files(folder.path());
+    let root = folder.path().to_str().unwrap();
+    let dense = ["kind=dense", "dims=y,x", "domain.y=0:19", "domain.x=0:19", "extent=5"];
+    support::write(&folder.path().join("whole.tiledb"), "tiledb", None, &dense, &support::raster(20));
+    let limits = Int64Array::from(vec![i64::MAX, 1, i64::MIN, i64::MAX]);
+    let limits = support::batch(vec![
+        ("id", Arc::new(Int64Array::from(vec![0, 1, 2, 3])), false),
+        ("v", Arc::new(limits), false),
+        ("none", Arc::new(Int64Array::from(vec![None; 4])), true),
+    ]);
+    support::write(&folder.path().join("limits.tiledb"), "tiledb", None, &["dims=id", "capacity=2"], &limits);
+    let (session, plain) = (support::session(true), support::session(false));
+    for (from, asked, answered) in [
+        ("whole.tiledb", "sum(rain), count(rain), min(rain)", true),
+        ("points.tiledb", "sum(small)", true),
+        ("points.tiledb", "sum(small), max(small), count(*)", true),
+        // Tiles that reach beyond the domain, floats, distinct values, sums that overflowed, and no values at all.
+        ("raster.tiledb", "sum(rain)", false),
+        ("points.tiledb", "sum(single)", false),
+        ("points.tiledb", "sum(DISTINCT small)", false),
+        ("limits.tiledb", "sum(none)", false),
+        ("mixed.tatami", "sum(small)", false),
+    ] {
+        let sql = format!("SELECT {asked} FROM '{root}/{from}'");
+        let plan = plan(&session, &format!("EXPLAIN {sql}"));
+        assert_eq!(!plan.contains("TesselleScan"), answered, "{from}, {asked}: {plan}");
+        let rows = |session| support::rows(session, &sql).unwrap();
+        assert_eq!(rows(&session), rows(&plain), "{from}, {asked}");
+    }
+    let plan = plan(&session, &format!("EXPLAIN SELECT sum(v) FROM '{root}/limits.tiledb'"));
     assert!(plan.contains("TesselleScan"), "{plan}");
 }
 

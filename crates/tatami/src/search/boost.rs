@@ -27,7 +27,7 @@ impl Default for Boosts {
 }
 
 impl Boosts {
-    /// Fails on factors below 1: the best hits could not be told from an upper bound.
+    /// Fails on factors below 1: the best hits could not be determined from an upper bound.
     pub(super) fn check(self) -> Result<()> {
         let is_fine = |factor: f32| factor.is_finite() && factor >= 1.0;
         if is_fine(self.title) && is_fine(self.url) {

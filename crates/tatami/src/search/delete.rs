@@ -102,7 +102,7 @@ fn delete_in_collection(folder: &Location, deletion: &Deletion, driver: &Driver)
     Ok(sum)
 }
 
-/// Changes one segment of a collection, and what the manifest says of it.
+/// Changes one segment of a collection, and its entry in the manifest.
 pub(super) fn delete_member(
     collection: &mut Collection,
     lock: &Lock,

@@ -137,7 +137,7 @@ impl Phrases for StoredPhrases<'_> {
     }
 }
 
-/// Whether the row holds every word of the field that was indexed, of all fields where none is named: anchor texts
+/// Whether the row holds every word of the field that was indexed, of all fields where none is named: anchor strings
 /// never are stored, bodies sometimes in part, titles and urls always.
 fn is_complete(shape: Shape, batch: &RecordBatch, field: Option<Field>) -> bool {
     let norm = |column: usize| {

@@ -93,7 +93,7 @@ impl Disjunction<'_> {
         self.clauses.iter_mut().map(|clause| clause.cursor.bounds_in(from, from).1).min().unwrap_or(END)
     }
 
-    /// Says which frequencies matter inside the window; false if none does.
+    /// Determines which frequencies matter inside the window; false if none does.
     fn plan(&mut self, window: &mut Window, collector: &impl Collector) -> bool {
         window.parts.clear();
         for (i, clause) in self.clauses.iter_mut().enumerate() {

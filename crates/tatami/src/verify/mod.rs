@@ -14,7 +14,7 @@ pub(crate) struct Findings {
     file: String,
     list: Vec<Finding>,
     pieces: u64,
-    /// A failure of the storage, which says nothing about the data.
+    /// A failure of the storage, which does not concern the data.
     failure: Option<Error>,
 }
 

@@ -77,8 +77,9 @@ pub(super) fn to_stored(column: &ArrayRef, to: &Field) -> Result<ArrayRef> {
         (from, to) if from == to => Ok(Arc::clone(column)),
         (DataType::Decimal128(..), DataType::Int64) => {
             let digits = column.as_primitive::<Decimal128Type>();
-            let too_large =
-                |_| Error::invalid(format!("column '{}' has a decimal beyond its digits", to.name()));
+            let too_large = |_| {
+                Error::invalid(format!("column '{}' has a decimal with more digits than its type", to.name()))
+            };
             Ok(Arc::new(digits.try_unary::<_, Int64Type, Error>(|n| i64::try_from(n).map_err(too_large))?))
         }
         _ => cast(column, to),

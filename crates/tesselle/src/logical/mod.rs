@@ -1,7 +1,7 @@
 //! Types that a format does not have, kept in types that it has.
 //!
 //! A decimal of up to 18 digits is stored as the 64-bit integer of its digits, a longer one as a string; dates and times of
-//! other units become the type the format offers instead. An attribute of the container, [`KEY`], says what each column
+//! other units become the type the format offers instead. An attribute of the container, [`KEY`], records what each column
 //! is, and a table with this attribute is read back with its own types. Other readers see the stored columns and the
 //! attribute.
 

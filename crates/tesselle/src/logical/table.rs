@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_schema::SchemaRef;
 use bytes::Bytes;
 use tesselle_core::{
-    ArrayView, Cost, Known, Plan, Predicate, Pushdown, Result, Scan, Step, Storage, Table, TableFacts,
+    ArrayView, Cost, Known, Label, Plan, Predicate, Pushdown, Result, Scan, Step, Storage, Table, TableFacts,
     TableStats, Task,
 };
 
@@ -47,6 +47,7 @@ impl LogicalTable {
         for (_, column) in stats.columns.iter_mut().filter(|(name, _)| self.is_stored(name)) {
             column.min = Known::Absent;
             column.max = Known::Absent;
+            column.sum = Known::Absent;
         }
         stats
     }
@@ -112,6 +113,14 @@ impl Table for LogicalTable {
 
     fn domain_array(&self, column: &str) -> Option<Arc<dyn ArrayView>> {
         if self.is_stored(column) { None } else { self.inner.domain_array(column) }
+    }
+
+    fn labels(&self) -> Vec<String> {
+        self.inner.labels()
+    }
+
+    fn label(&self, name: &str) -> Result<Label> {
+        self.inner.label(name)
     }
 
     fn array_columns(&self) -> Vec<String> {

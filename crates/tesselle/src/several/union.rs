@@ -130,6 +130,11 @@ fn merge(a: &ColumnStats, b: &ColumnStats) -> ColumnStats {
         max: bound(&a.max, &b.max, Scalar::max),
         nulls: add(&a.nulls, &b.nulls),
         values: add(&a.values, &b.values),
-        ..ColumnStats::default()
+        sum: match (&a.sum, &b.sum) {
+            (Known::Exact(Scalar::Int(a)), Known::Exact(Scalar::Int(b))) => {
+                a.checked_add(*b).map_or(Known::Absent, |sum| Known::Exact(Scalar::Int(sum)))
+            }
+            _ => Known::Absent,
+        },
     }
 }

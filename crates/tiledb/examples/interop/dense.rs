@@ -290,7 +290,7 @@ fn encrypted(cases: &mut Cases) -> Result {
 
 fn enumerated(cases: &mut Cases) -> Result {
     let name = "dense_enumerated";
-    let colors = Enumeration::of_texts("colors", ["red", "green", "blue"], false)?;
+    let colors = Enumeration::of_strings("colors", ["red", "green", "blue"], false)?;
     let sizes = Enumeration::of_bytes(
         "sizes",
         Datatype::Int64,

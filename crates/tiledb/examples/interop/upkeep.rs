@@ -185,7 +185,7 @@ fn evolution(cases: &mut Cases) -> Result {
         .dimension(line(10))
         .attribute(Attribute::new("a", Datatype::Int32))
         .attribute(Attribute::new("b", Datatype::Int32))
-        .enumeration(Enumeration::of_texts("words", ["one", "two"], false)?)
+        .enumeration(Enumeration::of_strings("words", ["one", "two"], false)?)
         .current_domain([Bounds { low: 0.into(), high: 49.into() }])
         .build()?;
     let mut array = ArrayWriter::create(&cases.place(name)?, &new, None, Some(1))?;
@@ -197,7 +197,7 @@ fn evolution(cases: &mut Cases) -> Result {
         .drop_attribute("a")?
         .add_attribute(Attribute::new("c", Datatype::Int16).with_enumeration("words"))
         .add_attribute(Attribute::new("d", Datatype::Int32).with_fill(7_i32.to_le_bytes(), false))
-        .extend_enumeration(Enumeration::of_texts("words", ["one", "two", "three"], false)?)?
+        .extend_enumeration(Enumeration::of_strings("words", ["one", "two", "three"], false)?)?
         .expand_current_domain(vec![Bounds { low: 0.into(), high: 99.into() }])?
         .apply(Some(3))?;
     let words: DictionaryArray<Int32Type> = ["three", "one"].into_iter().map(Some).collect();

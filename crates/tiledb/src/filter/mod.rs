@@ -1,8 +1,8 @@
 //! Filters: transformations of tile bytes between memory and disk (spec §4, §5).
 //!
-//! A [`Pipeline`] is the list of filters as stored. A [`TileCodec`] is a pipeline prepared for the tiles of one field:
+//! A [`Pipeline`] is the list of filters as stored. A `TileCodec` is a pipeline prepared for the tiles of one field:
 //! it knows the datatype each filter sees and encodes and decodes tile bodies. A body is a list of chunks that decode
-//! independently, so [`TileCodec::chunks`] can be shared among threads:
+//! independently, so `TileCodec::chunks` can be shared among threads:
 //!
 //! ```text
 //! u64 chunks | per chunk: u32 original | u32 filtered | u32 metadata | metadata bytes | filtered bytes

@@ -1,4 +1,4 @@
-//! Minimum bounding rectangles (MBRs) of sparse tiles and the R-tree over them (spec §8.4).
+//! MBRs of sparse tiles and the R-tree over them (spec §8.4).
 //!
 //! ```text
 //! v5+:  u32 fanout | u32 levels | per level, root first: u64 count, MBRs

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use tesselle_core::{ColumnBounds, ColumnStats, Scalar};
+use tesselle_core::{ColumnBounds, ColumnStats, Known, Scalar};
 
 use super::schema::Column;
 use crate::Result;
 use crate::filter::Filter;
 use crate::fragment::Fragment;
-use crate::meta::datatype::Datatype;
+use crate::meta::datatype::{Datatype, Physical};
 use crate::meta::slots::Field;
 use crate::meta::statistics::TileValues;
 use crate::meta::value::{parse_scalar, string_or_bytes};
@@ -17,7 +17,7 @@ use crate::open::Array;
 /// The combined statistics of an attribute over all fragments, if a read returns every cell of every fragment.
 pub(crate) fn attribute_stats(array: &Array, column: &Column) -> Result<ColumnStats> {
     let Some(fragments) = whole_fragments(array) else { return Ok(ColumnStats::default()) };
-    let mut pieces = Vec::new();
+    let (mut pieces, mut sum) = (Vec::new(), Some(0_i128));
     for fragment in fragments {
         for tile in 0..fragment.tiles {
             let bounds = tile_bounds(fragment, column, tile)?;
@@ -25,9 +25,34 @@ pub(crate) fn attribute_stats(array: &Array, column: &Column) -> Result<ColumnSt
                 return Ok(ColumnStats::default());
             }
             pieces.push(bounds);
+            sum = match (sum, tile_sum(fragment, column, tile)?) {
+                (Some(sum), Some(more)) => sum.checked_add(more),
+                _ => None,
+            };
         }
     }
-    Ok(ColumnStats::of_pieces(pieces))
+    let sum = sum.map_or(Known::Absent, |sum| Known::Exact(Scalar::Int(sum)));
+    Ok(ColumnStats { sum, ..ColumnStats::of_pieces(pieces) })
+}
+
+/// The sum of the integers of a tile whose bounds are trusted. A sum that reached a limit of its type had stopped
+/// adding, and engines count nulls of dense tiles wrongly.
+fn tile_sum(fragment: &Fragment, column: &Column, tile: u64) -> Result<Option<i128>> {
+    let Some((index, attribute)) = fragment.schema.attribute(&column.name) else { return Ok(None) };
+    if !attribute.datatype.is_integer() || (attribute.nullable && fragment.footer.dense) {
+        return Ok(None);
+    }
+    let statistics = fragment.statistics(Field::Attribute(index))?;
+    let Some(sum) = usize::try_from(tile).ok().and_then(|tile| statistics.sums.get(tile)) else {
+        return Ok(None);
+    };
+    let signed = sum.cast_signed();
+    Ok(match attribute.datatype.physical() {
+        Physical::U8 | Physical::U16 | Physical::U32 | Physical::U64 => {
+            (*sum != u64::MAX).then_some(i128::from(*sum))
+        }
+        _ => (signed != i64::MAX && signed != i64::MIN).then_some(i128::from(signed)),
+    })
 }
 
 /// The fragments that make up the array, if a read returns exactly their cells.

@@ -26,7 +26,7 @@ pub(crate) fn append(mut request: AppendRequest<'_>, driver: &Driver) -> Result<
     let timestamp = request.settings.parse("timestamp", "milliseconds since the epoch")?;
     if request.open.between.is_some() {
         return Err(Error::invalid("an append takes no times of reading")
-            .suggest("{} says when it happens", [Action::setting("timestamp", "TIME")]));
+            .suggest("set the time with {}", [Action::setting("timestamp", "TIME")]));
     }
     if let Some(name) = request.table.as_deref().filter(|name| !name.is_empty()) {
         request.location = crate::group::member_location(&request.location, name, &request.open)?;

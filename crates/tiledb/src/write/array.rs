@@ -90,7 +90,7 @@ impl ArrayWriter {
             key,
             driver: None,
         };
-        array.create_labels(timestamp)?;
+        super::label::create(location, &array.schema, array.key.as_ref(), timestamp)?;
         // Written last: the schema makes the array exist.
         store_schema(location, &array.schema_name, new, array.key.as_ref())?;
         Ok(array)

@@ -371,7 +371,7 @@ pub(crate) struct FinishedFragment {
 }
 
 impl FinishedFragment {
-    /// Says that it is committed. It must be said before the array gets another name.
+    /// Records that it is committed. It must be recorded before the array gets another name.
     pub(crate) fn release(&mut self) {
         drop(self.mark.take());
     }

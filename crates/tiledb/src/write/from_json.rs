@@ -56,18 +56,21 @@ impl NewSchema {
         for column in columns {
             if text(column, "role")? == Some("dimension") {
                 let dim = dimension(column)?;
-                dims.push(dim.datatype);
+                dims.push((dim.name.clone(), dim.datatype));
                 builder = builder.dimension(dim);
             } else {
                 builder = builder.attribute(attribute(column)?);
             }
         }
         if let Some(ranges) = info["current_domain"].as_array() {
-            let ranges = ranges.iter().zip(&dims).map(|(range, datatype)| bounds(range, *datatype));
+            let ranges = ranges.iter().zip(&dims).map(|(range, (_, datatype))| bounds(range, *datatype));
             builder = builder.current_domain(ranges.collect::<Result<Vec<_>>>()?);
         }
-        if info["labels"].as_object().is_some_and(|labels| !labels.is_empty()) {
-            return Err(Error::unsupported("labels are not created from a schema"));
+        for (name, label) in info["labels"].as_object().into_iter().flatten() {
+            let position = label["dim"].as_u64().and_then(|position| usize::try_from(position).ok());
+            let dimension = position.and_then(|position| dims.get(position));
+            let (dimension, _) = dimension.ok_or_else(|| wrong("dim", "the number of a dimension"))?;
+            builder = builder.label(dimension, name, datatype(label)?, order(label)?)?;
         }
         builder.build()
     }
@@ -185,6 +188,16 @@ fn bounds(range: &Json, datatype: Datatype) -> Result<Bounds> {
     }
 }
 
+/// The order of values.
+fn order(object: &Json) -> Result<DataOrder> {
+    match text(object, "order")? {
+        None | Some("unordered") => Ok(DataOrder::Unordered),
+        Some("increasing") => Ok(DataOrder::Increasing),
+        Some("decreasing") => Ok(DataOrder::Decreasing),
+        Some(other) => Err(Error::invalid(format!("the order '{other}' is not known"))),
+    }
+}
+
 fn named(column: &Json) -> Result<&str> {
     text(column, "name")?.ok_or_else(|| Error::invalid("a column of the schema has no name"))
 }
@@ -213,12 +226,7 @@ fn attribute(column: &Json) -> Result<Attribute> {
     if let Some(name) = text(column, "enumeration")? {
         out = out.with_enumeration(name);
     }
-    out.order = match text(column, "order")? {
-        None | Some("unordered") => DataOrder::Unordered,
-        Some("increasing") => DataOrder::Increasing,
-        Some("decreasing") => DataOrder::Decreasing,
-        Some(other) => return Err(Error::invalid(format!("the order '{other}' is not known"))),
-    };
+    out.order = order(column)?;
     out = out.with_filters(filters(column, "filters")?.unwrap_or_default());
     if let Some(size) = column.get("max_chunk_size").and_then(Json::as_u64) {
         out.filters.max_chunk =

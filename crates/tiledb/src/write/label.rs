@@ -1,11 +1,13 @@
 //! Dimension labels (spec §7): arrays inside an array that map positions of a dimension to label values.
 
 use arrow_array::{ArrayRef, RecordBatch};
+use tesselle_core::Location;
 
 use super::array::{ArrayWriter, Written};
 use super::cells::Cells;
 use super::dense::CellOrder;
 use super::schema::{NewSchema, SchemaBuilder};
+use crate::filter::Key;
 use crate::group::leads_down;
 use crate::meta::attribute::{Attribute, DataOrder};
 use crate::meta::datatype::Datatype;
@@ -30,25 +32,67 @@ impl SchemaBuilder {
         datatype: Datatype,
         order: DataOrder,
     ) -> Result<Self> {
-        let schema = &mut self.schema;
-        let Some((position, _)) = schema.dimension(dimension) else {
-            let known = schema.dimensions.iter().map(|dim| dim.name.as_str());
-            return Err(Error::unknown_name("dimension", dimension, known));
-        };
-        let uri = format!("__labels/l{}", schema.labels.len());
-        schema.labels.push(DimensionLabel {
-            dimension: u32::try_from(position).unwrap_or(u32::MAX),
-            name: name.into(),
-            relative: true,
-            uri,
-            attribute: ATTRIBUTE.to_owned(),
-            order,
-            datatype,
-            cell_val_num: if datatype == Datatype::StringAscii { VAR } else { 1 },
-            external: false,
-        });
+        add(
+            &mut self.schema,
+            &NewLabel { name: name.into(), dimension: dimension.to_owned(), datatype, order },
+        )?;
         Ok(self)
     }
+}
+
+/// A label to create.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct NewLabel {
+    pub(super) name: String,
+    pub(super) dimension: String,
+    pub(super) datatype: Datatype,
+    pub(super) order: DataOrder,
+}
+
+impl NewLabel {
+    /// Parses `name:dimension:TYPE`, optionally with `:decreasing`, several separated by commas.
+    pub(super) fn parse_list(text: &str) -> Result<Vec<Self>> {
+        text.split(',').map(str::trim).filter(|item| !item.is_empty()).map(Self::parse).collect()
+    }
+
+    fn parse(item: &str) -> Result<Self> {
+        let wrong = || {
+            Error::invalid(format!("'{item}' is not a label"))
+                .hint("use NAME:DIMENSION:TYPE, and :decreasing where values fall, e.g. lat:y:FLOAT64")
+        };
+        let parts: Vec<&str> = item.split(':').map(str::trim).collect();
+        let (name, dimension, datatype, order) = match parts.as_slice() {
+            [name, dimension, datatype] | [name, dimension, datatype, "increasing"] => {
+                (name, dimension, datatype, DataOrder::Increasing)
+            }
+            [name, dimension, datatype, "decreasing"] => (name, dimension, datatype, DataOrder::Decreasing),
+            _ => return Err(wrong()),
+        };
+        let datatype = Datatype::from_name(datatype)
+            .ok_or_else(|| Error::invalid(format!("'{datatype}' is not a TileDB datatype")))?;
+        Ok(Self { name: (*name).to_owned(), dimension: (*dimension).to_owned(), datatype, order })
+    }
+}
+
+/// Adds a label to a schema that has its dimension.
+pub(super) fn add(schema: &mut ArraySchema, label: &NewLabel) -> Result<()> {
+    let Some((position, _)) = schema.dimension(&label.dimension) else {
+        let known = schema.dimensions.iter().map(|dim| dim.name.as_str());
+        return Err(Error::unknown_name("dimension", &label.dimension, known));
+    };
+    let uri = format!("__labels/l{}", schema.labels.len());
+    schema.labels.push(DimensionLabel {
+        dimension: u32::try_from(position).unwrap_or(u32::MAX),
+        name: label.name.clone(),
+        relative: true,
+        uri,
+        attribute: ATTRIBUTE.to_owned(),
+        order: label.order,
+        datatype: label.datatype,
+        cell_val_num: if label.datatype == Datatype::StringAscii { VAR } else { 1 },
+        external: false,
+    });
+    Ok(())
 }
 
 /// Checks labels against the rules of the engine: ordered values, on dense arrays.
@@ -82,16 +126,20 @@ fn schema_of(schema: &ArraySchema, label: &DimensionLabel) -> Result<NewSchema> 
     SchemaBuilder::dense().dimension(axis).attribute(attribute.with_order(label.order)).build()
 }
 
-impl ArrayWriter {
-    /// Creates the arrays of the labels inside this one.
-    pub(super) fn create_labels(&self, timestamp: Option<u64>) -> Result<()> {
-        for label in self.schema.labels.iter().filter(|label| label.relative && !label.external) {
-            let new = schema_of(&self.schema, label)?;
-            Self::create(&self.location.join(&label.uri), &new, self.key.clone(), timestamp)?;
-        }
-        Ok(())
+/// Creates the arrays of the labels inside an array.
+pub(super) fn create(
+    location: &Location,
+    schema: &ArraySchema,
+    key: Option<&Key>,
+    timestamp: Option<u64>,
+) -> Result<()> {
+    for label in schema.labels.iter().filter(|label| label.relative && !label.external) {
+        ArrayWriter::create(&location.join(&label.uri), &schema_of(schema, label)?, key.cloned(), timestamp)?;
     }
+    Ok(())
+}
 
+impl ArrayWriter {
     /// The array of a label, for writing.
     pub fn label(&self, name: &str) -> Result<Self> {
         let known = || self.schema.labels.iter().map(|label| label.name.as_str());
@@ -141,4 +189,19 @@ pub(super) fn check_order(attribute: &Attribute, cells: &Cells) -> Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_are_given_as_a_list() {
+        let labels = NewLabel::parse_list("lat:y:FLOAT64, name:x:STRING_ASCII:decreasing").unwrap();
+        assert_eq!(labels[0].datatype, Datatype::Float64);
+        assert_eq!((labels[1].dimension.as_str(), labels[1].order), ("x", DataOrder::Decreasing));
+        for wrong in ["lat", "lat:y", "lat:y:FLOAT", "lat:y:FLOAT64:random"] {
+            assert!(NewLabel::parse_list(wrong).is_err(), "{wrong}");
+        }
+    }
 }

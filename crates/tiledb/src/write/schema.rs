@@ -133,7 +133,7 @@ impl Attribute {
 
 impl Enumeration {
     /// An enumeration of strings.
-    pub fn of_texts<S: AsRef<str>>(
+    pub fn of_strings<S: AsRef<str>>(
         name: impl Into<String>,
         values: impl IntoIterator<Item = S>,
         ordered: bool,

@@ -26,9 +26,10 @@ use crate::write::settings::SinkOptions;
 /// Bytes copied at a time.
 const COPY: u64 = 8 << 20;
 /// Settings that keep the tables and columns of the source.
-const SETTINGS: [&str; 11] = [
+const SETTINGS: [&str; 13] = [
     "compression",
     "compressions",
+    "created_by",
     "decimals",
     "degree",
     "encoding",
@@ -36,6 +37,7 @@ const SETTINGS: [&str; 11] = [
     "group_bytes",
     "page_bytes",
     "page_points",
+    "properties",
     "time_encoding",
     "version",
 ];

@@ -35,7 +35,10 @@ pub(super) fn rewrite(
             }
         }
         match &metadata.created_by {
-            Some(value) if version.is_flat() => sink_options.writer.created_by = Some(value.clone()),
+            // A setting takes precedence.
+            Some(value) if version.is_flat() => {
+                sink_options.writer.created_by.get_or_insert_with(|| value.clone());
+            }
             Some(_) => {
                 changes
                     .add("the name of the creator, which this version cannot store".to_owned(), "created_by");

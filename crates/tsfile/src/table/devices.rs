@@ -122,7 +122,7 @@ impl Table for DevicesTable {
 
     fn stats(&self) -> TableStats {
         let fields: Vec<&str> = self.columns.iter().map(|(name, _)| &**name).collect();
-        // Statistics of tables ignore case, which tells measurements apart.
+        // Statistics of tables ignore case, which distinguishes measurements.
         let same =
             |(i, name): (usize, &&str)| fields.iter().skip(i + 1).any(|f| f.eq_ignore_ascii_case(name));
         if fields.iter().enumerate().any(same) {

@@ -91,7 +91,7 @@ impl Resumed {
         self.file().map(|file| file.version)
     }
 
-    /// What the metadata says about all chunks.
+    /// The metadata of all chunks.
     pub(crate) fn records(&self) -> Result<BTreeMap<DeviceId, DeviceRecord>> {
         let file = self.file()?;
         let record =
@@ -124,8 +124,8 @@ impl Resumed {
         let mut last: HashMap<String, i64> = HashMap::new();
         let columns = data.columns.iter().map(|column| (&*column.name, &column.chunks));
         for (name, chunks) in columns.chain(std::iter::once((ROWS, &data.times))) {
-            let greatest = chunks.iter().map(|chunk| chunk.hi).max();
-            last.extend(greatest.map(|time| (name.to_owned(), time)));
+            let latest = chunks.iter().map(|chunk| chunk.hi).max();
+            last.extend(latest.map(|time| (name.to_owned(), time)));
         }
         let series = of_device(&self.archive, &data, &self.sink_options, &mut self.changes)?;
         Ok(Some(KnownDevice { aligned: data.is_aligned(), series, last }))

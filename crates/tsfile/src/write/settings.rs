@@ -9,10 +9,11 @@ use crate::meta::schema::MeasurementSchema;
 use crate::meta::{Compression, DataType, Encoding, Version};
 use crate::write::chunk::MAX_POINT_NUMBER;
 
-const KNOWN: [&str; 18] = [
+const KNOWN: [&str; 20] = [
     "aligned",
     "compression",
     "compressions",
+    "created_by",
     "decimals",
     "degree",
     "device",
@@ -24,6 +25,7 @@ const KNOWN: [&str; 18] = [
     "order",
     "page_bytes",
     "page_points",
+    "properties",
     "tags",
     "time",
     "time_encoding",
@@ -67,6 +69,10 @@ impl SinkOptions {
         if let Some(name) = settings.get("time_encoding") {
             writer.time_encoding = encoding_of(name, version)?;
         }
+        writer.created_by = settings.get("created_by").map(str::to_string);
+        let properties = pairs("properties", settings.get("properties"))?;
+        writer.properties =
+            properties.into_iter().map(|(key, value)| (key, Some(value.to_string()))).collect();
         let tags = list(settings.get("tags")).map(str::to_string).collect::<Vec<_>>();
         let table = match settings.get("model") {
             Some("table") => true,

@@ -8,8 +8,7 @@ use crate::meta::{Compression, Encoding, Version};
 /// Options of a new file. What is not set follows from the source.
 ///
 /// ```
-/// use tesselle_tsfile::meta::{Compression, Encoding};
-/// use tesselle_tsfile::write::WriteOptions;
+/// use tesselle_tsfile::{Compression, Encoding, WriteOptions};
 ///
 /// let options = WriteOptions::new()
 ///     .device("root.fleet.truck1")

@@ -66,7 +66,7 @@ pub(super) fn tree(text: &mut String, key: &str, value: &Value, indent: &str) {
                     Some(facts) if nested => {
                         for (i, (name, fact)) in facts.iter().filter(|(_, fact)| !is_empty(fact)).enumerate()
                         {
-                            // The first fact of an item stands out, so that items can be told apart.
+                            // The first fact of an item stands out, so that items can be distinguished.
                             let lead = if i == 0 { deeper.clone() } else { format!("{deeper}  ") };
                             tree(text, name, fact, &lead);
                         }

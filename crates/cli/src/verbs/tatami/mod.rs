@@ -137,7 +137,11 @@ impl TatamiVerb {
                 let deleted = delete(&location, &location, &deletion, true, &resources.driver()?)?;
                 self.report(
                     &json!({ "deleted": deleted.deleted, "live": deleted.live }),
-                    &format!("{} documents deleted, {} live\n", deleted.deleted, deleted.live),
+                    &format!(
+                        "{} deleted, {} live\n",
+                        format::counted(u64::from(deleted.deleted), "document"),
+                        deleted.live
+                    ),
                 )
             }
         }
@@ -154,7 +158,7 @@ impl TatamiVerb {
 
     fn collection(&self, tool: &CollectionTool, resources: &ResourceArgs) -> Result<Outcome> {
         let open = |folder: &str| Collection::open(&given::location(folder)?, &OpenOptions::default());
-        let names = |files: &[String]| format!("{} files", files.len());
+        let names = |files: &[String]| format::counted(files.len() as u64, "file");
         match tool {
             CollectionTool::Add { folder, files } => {
                 let paths: Vec<&str> = files.iter().map(String::as_str).collect();
@@ -171,7 +175,10 @@ impl TatamiVerb {
                 let mut collection = open(folder)?;
                 collection.compact()?;
                 let members = collection.members().len();
-                self.report(&json!({ "members": members }), &format!("{members} files\n"))
+                self.report(
+                    &json!({ "members": members }),
+                    &format!("{}\n", format::counted(members as u64, "file")),
+                )
             }
             CollectionTool::Merge { folder, output, files, force, settings } => {
                 let mut collection = open(folder)?;

@@ -9,7 +9,7 @@ use tesselle::tiledb::{Attribute, Bounds, Datatype, Enumeration};
 use tesselle::{Error, Result, Scalar};
 
 use super::{TileDb, Tool};
-use crate::Outcome;
+use crate::{Outcome, format};
 
 impl TileDb {
     pub(super) fn evolve(&self, array: &str, timestamp: Option<u64>) -> Result<Outcome> {
@@ -26,7 +26,7 @@ impl TileDb {
         let mut evolution = writer.evolve();
         for text in add_enumeration {
             let (name, values) = named_values(text)?;
-            evolution = evolution.add_enumeration(Enumeration::of_texts(name, values, false)?)?;
+            evolution = evolution.add_enumeration(Enumeration::of_strings(name, values, false)?)?;
         }
         for list in longer {
             evolution = evolution.extend_enumeration(list)?;
@@ -49,16 +49,16 @@ impl TileDb {
             "enumerations_extended": extend_enumeration, "enumerations_dropped": drop_enumeration, "expanded": expand,
         });
         let mut text = String::new();
-        for (list, what) in [
-            (add, "attributes added"),
-            (drop, "attributes dropped"),
-            (add_enumeration, "enumerations added"),
-            (extend_enumeration, "enumerations extended"),
-            (drop_enumeration, "enumerations dropped"),
-            (expand, "dimensions expanded"),
+        for (list, thing, done) in [
+            (add, "attribute", "added"),
+            (drop, "attribute", "dropped"),
+            (add_enumeration, "enumeration", "added"),
+            (extend_enumeration, "enumeration", "extended"),
+            (drop_enumeration, "enumeration", "dropped"),
+            (expand, "dimension", "expanded"),
         ] {
             if !list.is_empty() {
-                let _ = writeln!(text, "{} {what}", list.len());
+                let _ = writeln!(text, "{} {done}", format::counted(list.len() as u64, thing));
             }
         }
         self.report(&object, &text)

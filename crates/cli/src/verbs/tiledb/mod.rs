@@ -11,6 +11,7 @@ use tesselle::tiledb::filter::Key;
 use tesselle::tiledb::write::{ArrayWriter, OnNull, Written};
 use tesselle::{DatasetTable, Driver, Error, Location, Opener, Predicate, Result, Selection};
 use upkeep::What;
+use write::Place;
 
 use crate::args::{ReadArgs, ResourceArgs, parse_condition};
 use crate::{Outcome, format, out};
@@ -64,7 +65,7 @@ enum Tool {
     /// Rows have a column per dimension and per attribute. Rows of a dense array fill a box: with dimension columns in
     /// any order, without them in row-major order. An npy file fills a box of its shape.
     #[command(
-        after_help = "Examples:\n  tess tiledb write points more.parquet --timestamp 1700000000000\n  tess tiledb write weather corner.npy --region 0:100,50:80\n  tess tiledb write weather cells.csv"
+        after_help = "Examples:\n  tess tiledb write points more.parquet --timestamp 1700000000000\n  tess tiledb write weather corner.npy --region 0:100,50:80\n  tess tiledb write weather cells.csv\n  tess tiledb write weather latitudes.csv --label lat"
     )]
     Write {
         /// Array
@@ -74,6 +75,9 @@ enum Tool {
         /// Box of a dense array, in coordinates, the end not included [default: that of the rows, or all]
         #[arg(long, value_name = "LO:HI,…", allow_hyphen_values = true)]
         region: Option<Selection>,
+        /// Write the values of this dimension label, one per position, instead of cells
+        #[arg(long, value_name = "NAME")]
+        label: Option<String>,
         /// Time of the write, in milliseconds since the epoch [default: now]
         #[arg(long, value_name = "TIME")]
         timestamp: Option<u64>,
@@ -215,8 +219,9 @@ impl TileDb {
                 (Some(like), None) => self.create(array, like, settings, driver),
                 (None, None) => Err(Error::internal("neither a table nor a schema is given")),
             },
-            Tool::Write { array, input, region, timestamp } => {
-                self.write(array, input, region.as_ref(), *timestamp, driver)
+            Tool::Write { array, input, region, label, timestamp } => {
+                let place = Place { label: label.as_deref(), region: region.as_ref(), timestamp: *timestamp };
+                self.write(array, input, &place, driver)
             }
             Tool::Fragments { array } => self.fragments(array),
             Tool::Consolidate { array, what, purge, dry_run } => {

@@ -54,26 +54,38 @@ impl TileDb {
         &self,
         array: &str,
         input: &str,
-        region: Option<&Selection>,
-        timestamp: Option<u64>,
+        place: &Place<'_>,
         driver: &Driver,
     ) -> Result<Outcome> {
         self.refuse_times("write")?;
-        let writer = self.open(array)?.with_driver(driver);
+        let mut writer = self.open(array)?;
+        if let Some(label) = place.label {
+            writer = writer.label(label)?;
+        }
+        let writer = writer.with_driver(driver);
         let source = self.source(input, driver)?;
         if writer.schema().kind == ArrayKind::Sparse {
-            if region.is_some() {
+            if place.region.is_some() {
                 return Err(Error::invalid(
                     "--region is for dense arrays; sparse rows contain their coordinates",
                 ));
             }
-            let options = SparseOptions::default().with_timestamp(timestamp);
+            let options = SparseOptions::default().with_timestamp(place.timestamp);
             let rows = source.scan().on(driver).rows()?;
             return self.report_written(&writer.write_sparse_all(rows.into_batches(), &options)?);
         }
-        let region = region.map(|region| writer.dense_box(Some(region))).transpose()?;
-        self.report_written(&write_dense(&writer, &source, region, timestamp, driver)?)
+        self.report_written(&write_dense(&writer, &source, place, driver)?)
     }
+}
+
+/// Where rows are written to.
+pub(super) struct Place<'a> {
+    /// The label whose values they are.
+    pub(super) label: Option<&'a str>,
+    /// The box of a dense array.
+    pub(super) region: Option<&'a Selection>,
+    /// The time of the write.
+    pub(super) timestamp: Option<u64>,
 }
 
 /// Fails if the shape of an array differs from the box it is written to.
@@ -95,11 +107,18 @@ fn check_shape(region: &[Bounds], shape: &[u64]) -> Result<()> {
 fn write_dense(
     writer: &ArrayWriter,
     source: &DatasetTable,
-    mut region: Option<Vec<Bounds>>,
-    timestamp: Option<u64>,
+    place: &Place<'_>,
     driver: &Driver,
 ) -> Result<Written> {
+    let timestamp = place.timestamp;
+    let mut region = place.region.map(|region| writer.dense_box(Some(region))).transpose()?;
     let mut only = None;
+    if let (Some(_), [attribute], [_]) =
+        (place.label, writer.schema().attributes.as_slice(), source.schema().fields().as_ref())
+    {
+        // A single column holds the values of the label, whatever its name.
+        only = Some(attribute.name.clone());
+    }
     if let (Some(view), [attribute]) = (source.array(), writer.schema().attributes.as_slice()) {
         // A file that is an array has no names of ours: its values become those of the one attribute.
         let place = region.take().map_or_else(|| writer.dense_box(None), Ok)?;

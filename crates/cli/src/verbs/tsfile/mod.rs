@@ -11,7 +11,7 @@ use tesselle::tsfile::{aggregate, tools, upkeep};
 use tesselle::{Driver, Error, Location, Result, Settings, Uri};
 
 use crate::args::ResourceArgs;
-use crate::format::{Align, TextTable};
+use crate::format::{self, Align, TextTable};
 use crate::{Outcome, out};
 
 /// TsFile tools: statistics of series, resource files, data directories, sequential dumps
@@ -249,12 +249,14 @@ impl Tool {
 }
 
 fn deleted_text(answer: &Value) -> String {
-    format!("deletions recorded: {} series in {} files\n", answer["series"], answer["files"])
+    let files = format::counted(answer["files"].as_u64().unwrap_or_default(), "file");
+    format!("deletions recorded: {} series in {files}\n", answer["series"])
 }
 
 fn compacted_text(answer: &Value) -> String {
-    let mut text =
-        format!("{} files merged: {} rows, {} bytes\n", answer["files"], answer["rows"], answer["bytes"]);
+    let number = |key: &str| answer[key].as_u64().unwrap_or_default();
+    let (files, rows) = (format::counted(number("files"), "file"), format::counted(number("rows"), "row"));
+    let mut text = format!("{files} merged: {rows}, {}\n", format::bytes(number("bytes")));
     for line in list(answer, "lost") {
         let _ = writeln!(text, "  not kept: {}", word(line));
     }

@@ -107,7 +107,7 @@ fn lock_path(path: &str) -> String {
     }
 }
 
-/// A line that tells this lock from all others.
+/// A line that distinguishes this lock from all others.
 fn token() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();

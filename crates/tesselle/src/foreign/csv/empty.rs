@@ -45,7 +45,7 @@ impl Fields {
         Self { delimiter, place, record: 0, field: 0, begun: false, opened: false, started: false }
     }
 
-    /// Tells of each such field its record and its number in it. Records are counted from the last call of `restart`.
+    /// Reports of each such field its record and its number in it. Records are counted from the last call of `restart`.
     pub(super) fn scan(&mut self, text: &[u8], mut found: impl FnMut(usize, usize)) {
         let mark = if self.started { None } else { text.strip_prefix(BYTE_ORDER_MARK) };
         self.started |= !text.is_empty();

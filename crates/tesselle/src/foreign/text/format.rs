@@ -20,7 +20,7 @@ pub(in crate::foreign) fn open<S: Syntax>(
     Ok(Arc::new(FileContainer::new(format.name(), "1", location, Arc::new(table))))
 }
 
-/// The file to write to, compressed where its name says so.
+/// The file to write to, compressed if its name ends so.
 pub(in crate::foreign) fn stage(target: WriteTarget, overwrite: bool) -> Result<Box<dyn Staged>> {
     let compression = match &target {
         WriteTarget::Location(location) => Compression::of(location.name()),

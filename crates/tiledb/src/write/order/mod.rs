@@ -26,7 +26,7 @@ use crate::{Error, Physical, Result};
 enum Key {
     Words(Vec<u64>),
     Numbers(Numbers),
-    Texts(Cells, Chars),
+    Strings(Cells, Chars),
 }
 
 impl Key {
@@ -35,7 +35,7 @@ impl Key {
         match self {
             Self::Words(words) => words.get(cells).unwrap_or_default().iter().copied().for_each(put),
             Self::Numbers(numbers) => numbers.each(cells, put),
-            Self::Texts(..) => {}
+            Self::Strings(..) => {}
         }
     }
 
@@ -97,7 +97,7 @@ impl GlobalOrder {
     fn joined(&self) -> Option<Vec<u64>> {
         let limits = self.keys.iter().map(|key| match key {
             Key::Numbers(numbers) => numbers.limits,
-            Key::Words(_) | Key::Texts(..) => None,
+            Key::Words(_) | Key::Strings(..) => None,
         });
         let limits: Vec<(u64, u64)> = limits.collect::<Option<_>>()?;
         let bits_of = |(low, high): &(u64, u64)| u64::BITS - high.saturating_sub(*low).leading_zeros();
@@ -134,7 +134,7 @@ impl GlobalOrder {
         }
         let place = |(dim, column): (&Dimension, &Cells)| {
             if dim.is_var() {
-                Key::Texts(column.clone(), between)
+                Key::Strings(column.clone(), between)
             } else {
                 Key::Numbers(Numbers::places(dim, column, !hilbert))
             }
@@ -161,7 +161,7 @@ impl GlobalOrder {
         for (mine, theirs) in self.keys.iter().zip(&other.keys).skip(first) {
             let order = match (mine, theirs) {
                 (Key::Words(mine), Key::Words(theirs)) => mine.get(a).cmp(&theirs.get(b)),
-                (Key::Texts(mine, chars), Key::Texts(theirs, _)) => {
+                (Key::Strings(mine, chars), Key::Strings(theirs, _)) => {
                     chars.compare(mine.cell(a), theirs.cell(b))
                 }
                 (mine, theirs) => {
@@ -255,7 +255,7 @@ impl GlobalOrder {
     fn packed(&self) -> Packed {
         let mut packed = Packed { words: vec![0; self.count], taken: 0, bits: 0 };
         for key in &self.keys {
-            if let Key::Texts(cells, chars) = key {
+            if let Key::Strings(cells, chars) = key {
                 packed.take_strings(cells, *chars);
                 break;
             }

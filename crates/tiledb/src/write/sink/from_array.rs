@@ -104,6 +104,9 @@ fn schema_for(source: &dyn ArrayView, name: &str, settings: &SinkSettings) -> Re
         DType::F64 => Datatype::Float64,
     };
     let filters: Vec<Filter> = settings.filters(name)?;
+    for label in settings.labels()? {
+        builder = builder.label(&label.dimension, label.name, label.datatype, label.order)?;
+    }
     builder.attribute(Attribute::new(name, datatype).with_filters(filters)).build()
 }
 

@@ -28,6 +28,7 @@ use self::schema::{ColumnPlan, DimensionPlan};
 use super::array::{make_folders, store_schema};
 use super::commit::commit;
 use super::fragment::{FinishedFragment, FragmentPlan};
+use super::label;
 use super::metadata::write_metadata;
 use super::name::{fresh, stamp};
 use super::schema::{NewSchema, check, check_filters};
@@ -134,6 +135,7 @@ impl Target {
         let names: Vec<String> = fragments.iter().map(|fragment| fragment.name.clone()).collect();
         commit(&self.location, &names, self.timestamps)?;
         fragments.iter_mut().for_each(FinishedFragment::release);
+        label::create(&self.location, &new.schema, self.key.as_ref(), Some(self.timestamps.1))?;
         store_schema(&self.location, &self.schema_name, new, self.key.as_ref())?;
         staged.commit()
     }
@@ -204,6 +206,7 @@ fn schema_of(settings: &SinkSettings, dims: &[DimensionPlan], columns: &[ColumnP
             *pipeline = filters;
         }
     }
+    settings.labels()?.iter().try_for_each(|label| label::add(&mut schema, label))?;
     if schema.attributes.is_empty() && settings.kind == ArrayKind::Dense {
         return Err(Error::invalid("a dense array needs a column besides its dimensions"));
     }

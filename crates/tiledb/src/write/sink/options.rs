@@ -8,11 +8,12 @@ use crate::filter::{Filter, Key, Pipeline, filters_from_str};
 use crate::meta::layout::Layout;
 use crate::meta::schema::ArrayKind;
 use crate::meta::value::{Bounds, write_scalar};
+use crate::write::label::NewLabel;
 use crate::write::schema::DEFAULT_CAPACITY;
 
 /// The settings of the whole array. Columns have `filters.NAME`, attributes also `fill.NAME`, dimensions `domain.NAME`,
 /// `extent.NAME` and, if rows fill only a part of a dense domain, `box.NAME`.
-pub(crate) const SETTINGS: [&str; 15] = [
+pub(crate) const SETTINGS: [&str; 16] = [
     "kind",
     "dims",
     "capacity",
@@ -28,6 +29,7 @@ pub(crate) const SETTINGS: [&str; 15] = [
     "key",
     "key-file",
     "encryption",
+    "labels",
 ];
 
 /// Parsed settings.
@@ -101,6 +103,11 @@ impl SinkSettings {
     pub(super) fn common_filters(&self, name: &str) -> Result<Option<Pipeline>> {
         let text = self.raw.get(&format!("{name}_filters"));
         text.map(|text| filters_from_str(text).map(Pipeline::new)).transpose()
+    }
+
+    /// The labels of dimensions, if set.
+    pub(super) fn labels(&self) -> Result<Vec<NewLabel>> {
+        self.raw.get("labels").map_or_else(|| Ok(Vec::new()), NewLabel::parse_list)
     }
 
     /// The fill value of an attribute, if set.

@@ -14,7 +14,7 @@ pub(crate) struct Timeline {
     last: Option<i64>,
     /// The max flushed time.
     flushed: Option<i64>,
-    /// The greatest time of the file that is added to.
+    /// The max time of the file that is added to.
     resumed: Option<i64>,
     sorted: bool,
 }

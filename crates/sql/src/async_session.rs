@@ -1,0 +1,315 @@
+//! A session for asynchronous callers: statements run on the caller's runtime.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow_array::{RecordBatch, UInt64Array};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use datafusion::catalog::{MemTable, UrlTableFactory};
+use datafusion::common::{DataFusionError, TableReference};
+use datafusion::execution::SendableRecordBatchStream;
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::prelude::SessionContext;
+use datafusion::sql::parser::{DFParser, Statement};
+use futures::StreamExt as _;
+use tesselle::driver::CancelToken;
+use tesselle::{Driver, DriverOptions, Error, Result, Table};
+
+use crate::answer::AnswerStream;
+use crate::context;
+use crate::copy::{Copy, plain};
+use crate::error::ours;
+use crate::files::{self, FileTables, Opener, blocking, looks_like_a_file};
+use crate::interrupt::Interrupt;
+use crate::options::SessionOptions;
+use crate::provider::TesselleTable;
+use crate::statement::prepare;
+
+/// Runs statements on the tokio runtime of the caller, as many at once as the caller awaits.
+///
+/// It has no threads for queries: partitions are decoded and computed where the caller's runtime polls them. Reading
+/// metadata, and writing a `COPY`, happen on the threads that the runtime has for blocking work. Dropping a future or an
+/// [`AnswerStream`] stops its statement.
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("plant.csv");
+/// # std::fs::write(&path, "time,speed\n1,80.5\n2,81\n3,79\n")?;
+/// # let uri = path.to_str().ok_or("the path is UTF-8")?;
+/// use futures::StreamExt;
+/// use tesselle_sql::{AsyncSession, SessionOptions};
+///
+/// # let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+/// # runtime.block_on(async {
+/// let session = AsyncSession::new(&SessionOptions::default())?;
+/// let mut rows = session.query(&format!("SELECT max(speed) AS top FROM '{uri}'")).await?;
+/// assert_eq!(rows.schema().field(0).name(), "top");
+/// while let Some(batch) = rows.next().await {
+///     assert_eq!(batch?.num_rows(), 1);
+/// }
+/// # Ok::<(), tesselle::Error>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct AsyncSession {
+    context: SessionContext,
+    files: Arc<FileTables>,
+    driver: Driver,
+    /// All that statements may use, where the budget of the driver is a part of it.
+    memory: u64,
+}
+
+impl std::fmt::Debug for AsyncSession {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AsyncSession").field("driver", &self.driver).finish_non_exhaustive()
+    }
+}
+
+/// Cancels a run whose statement is dropped.
+struct StopOnDrop(CancelToken);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.cancel();
+    }
+}
+
+impl AsyncSession {
+    /// Sets up a session. This does not need a runtime.
+    pub fn new(options: &SessionOptions) -> Result<Self> {
+        // A quarter is for decoding in progress, the rest for operators.
+        let pieces = options.memory.map(|memory| memory / 4);
+        let driver =
+            Driver::new(&DriverOptions::default().with_threads(options.threads).with_memory(pieces))?;
+        // A chunk, page or tile may take more than its share, but not more than the total.
+        let driver = driver.with_largest_piece(options.memory.unwrap_or(u64::MAX)).under(&options.cancel);
+        let driver = driver.with_progress(Arc::clone(&options.progress));
+        let operators = match options.memory {
+            Some(memory) => memory - memory / 4,
+            None => driver.budget().total().saturating_mul(2),
+        };
+        let opener = Opener {
+            driver: driver.clone(),
+            options: options.open.clone(),
+            format: None,
+            table: None,
+            pushdown: options.pushdown,
+        };
+        let (context, files) = context::build(&opener, operators, options.memory.is_some())?;
+        let memory = options.memory.unwrap_or_else(|| driver.budget().total());
+        Ok(Self { context, files, driver, memory })
+    }
+
+    /// The DataFusion context of the session, to register custom functions or tables.
+    pub fn context(&self) -> &SessionContext {
+        &self.context
+    }
+
+    /// The threads and the memory that files are read with.
+    pub fn driver(&self) -> &Driver {
+        &self.driver
+    }
+
+    /// Registers `uri` as a table with this name.
+    pub async fn register(&self, name: &str, uri: &str) -> Result<()> {
+        let provider = self.files.try_new(uri).await.map_err(ours)?;
+        let provider = provider.ok_or_else(|| {
+            Error::io(
+                format!("cannot read '{uri}'"),
+                std::io::Error::new(std::io::ErrorKind::NotFound, "no such file or directory"),
+            )
+        })?;
+        self.context.register_table(TableReference::bare(name), provider).map_err(ours)?;
+        Ok(())
+    }
+
+    /// Makes every file and container in a folder a table, named in lower case by its name without the ending; returns
+    /// the names. Files of no known format are left alone.
+    pub async fn register_folder(&self, folder: &str) -> Result<Vec<String>> {
+        let mut known: BTreeMap<String, String> = BTreeMap::new();
+        let folder = folder.to_owned();
+        for uri in blocking(move || files::in_folder(&folder)).await? {
+            let name = files::stem(&uri).to_lowercase();
+            if let Some(other) = known.insert(name.clone(), uri.clone()) {
+                return Err(Error::invalid(format!(
+                    "'{other}' and '{uri}' would both be the table '{name}'"
+                ))
+                .hint("register one of them under another name"));
+            }
+        }
+        for (name, uri) in &known {
+            self.register(name, uri).await?;
+        }
+        Ok(known.into_keys().collect())
+    }
+
+    /// Makes an opened table one of this name.
+    pub fn register_table(&self, name: &str, table: Arc<dyn Table>) -> Result<()> {
+        let provider = Arc::new(TesselleTable::new(table, self.driver.clone()));
+        self.context.register_table(TableReference::bare(name), provider).map_err(ours)?;
+        Ok(())
+    }
+
+    /// Registers rows in memory as a table with this name.
+    pub fn register_batches(&self, name: &str, schema: SchemaRef, batches: Vec<RecordBatch>) -> Result<()> {
+        let provider = MemTable::try_new(schema, vec![batches]).map_err(ours)?;
+        self.context.register_table(TableReference::bare(name), Arc::new(provider)).map_err(ours)?;
+        Ok(())
+    }
+
+    /// The names of the registered and created tables, sorted.
+    pub fn table_names(&self) -> Vec<String> {
+        let state = self.context.state();
+        let options = &state.config_options().catalog;
+        let catalog = state.catalog_list().catalog(&options.default_catalog);
+        let schema = catalog.and_then(|catalog| catalog.schema(&options.default_schema));
+        let mut names = schema.map(|schema| schema.table_names()).unwrap_or_default();
+        names.sort();
+        names
+    }
+
+    /// Reads statements, without running them. Clauses that would be ignored are refused.
+    pub fn parse(&self, sql: &str) -> Result<Vec<Statement>> {
+        let mut statements = DFParser::parse_sql(sql).map(Vec::from).map_err(ours)?;
+        let state = self.context.state();
+        let is_scalar = |name: &str| state.scalar_functions().contains_key(name);
+        for statement in &mut statements {
+            prepare(statement, &is_scalar)?;
+        }
+        Ok(statements)
+    }
+
+    /// Runs all statements of `sql`; returns the result of the last one.
+    pub async fn query(&self, sql: &str) -> Result<AnswerStream> {
+        let mut statements = self.parse(sql)?;
+        let last = statements.pop().ok_or_else(no_statement)?;
+        for statement in statements {
+            self.run(statement).await?.finish().await?;
+        }
+        self.run(last).await
+    }
+
+    /// Runs one statement. Its side effects are complete when this returns.
+    pub async fn run(&self, statement: Statement) -> Result<AnswerStream> {
+        self.run_under(statement, &Interrupt::under(self.driver.cancel_token())).await
+    }
+
+    /// Runs one statement that `interrupt` stops.
+    pub(crate) async fn run_under(
+        &self,
+        statement: Statement,
+        interrupt: &Interrupt,
+    ) -> Result<AnswerStream> {
+        if let Statement::CopyTo(copy) = &statement {
+            return self.copy(Copy::new(copy)?, interrupt).await;
+        }
+        let names = self.names(&statement);
+        let plan = self.plan(&names, statement, interrupt).await?;
+        self.execute(&names, plan, interrupt).await
+    }
+
+    /// The tables that a statement names, to explain an error; planning reports names that cannot be resolved.
+    fn names(&self, statement: &Statement) -> Vec<TableReference> {
+        self.context.state().resolve_table_references(statement).unwrap_or_default()
+    }
+
+    async fn plan(
+        &self,
+        names: &[TableReference],
+        statement: Statement,
+        interrupt: &Interrupt,
+    ) -> Result<LogicalPlan> {
+        let state = self.context.state();
+        let plan = interrupt.or(state.statement_to_plan(statement)).await?;
+        plan.map_err(|error| self.explained(names, error))
+    }
+
+    async fn execute(
+        &self,
+        names: &[TableReference],
+        plan: LogicalPlan,
+        interrupt: &Interrupt,
+    ) -> Result<AnswerStream> {
+        let work = async { self.context.execute_logical_plan(plan).await?.execute_stream().await };
+        let stream = interrupt.or(work).await?.map_err(|error| self.explained(names, error))?;
+        Ok(AnswerStream::new(stream, interrupt.clone()))
+    }
+
+    /// Explains a planning error: if a statement refers to an unknown table, the error is about that table and lists
+    /// the known ones.
+    fn explained(&self, names: &[TableReference], error: DataFusionError) -> Error {
+        if !matches!(error.find_root(), DataFusionError::Plan(_)) {
+            return ours(error);
+        }
+        let known = self.table_names();
+        let is_known = |table: &str| {
+            known.iter().any(|known| known == table)
+                || self.context.state().table_functions().contains_key(table)
+                || looks_like_a_file(table)
+                || std::path::Path::new(table).exists()
+        };
+        let unknown = names.iter().find_map(|name| match name {
+            TableReference::Bare { table } if !is_known(table) => Some(table),
+            _ => None,
+        });
+        match unknown {
+            None => ours(error),
+            Some(name) if known.is_empty() => Error::not_found(format!("table '{name}' does not exist"))
+                .hint("quote a file name, as in FROM 'run.tet', or register a file under this name"),
+            Some(name) => Error::unknown_name("table", name, known.iter().map(String::as_str)),
+        }
+    }
+
+    /// Writes the result of a query; the result of COPY is the number of its rows.
+    async fn copy(&self, copy: Copy, interrupt: &Interrupt) -> Result<AnswerStream> {
+        let names = self.names(&copy.query);
+        let plan = self.plan(&names, copy.query.clone(), interrupt).await?;
+        let rows = match self.plain(&plan) {
+            Some(source) => {
+                // Nothing else works meanwhile, so the conversion has all of the memory.
+                let run = self.driver.with_memory(self.memory).for_run();
+                interrupt.stops(run.cancel_token());
+                // The conversion is awaited even if it is interrupted: it removes what it has staged.
+                let _stop = StopOnDrop(run.cancel_token().clone());
+                blocking(move || copy.convert(source, &run)).await?.summary.rows
+            }
+            None => self.write(copy, self.execute(&names, plan, interrupt).await?).await?,
+        };
+        Ok(AnswerStream::new(count(rows)?, interrupt.clone()))
+    }
+
+    /// The scan of one file that a query is, if it is no more than that.
+    fn plain(&self, plan: &LogicalPlan) -> Option<crate::copy::Plain> {
+        // Conditions mean what they say once their types are coerced.
+        let state = self.context.state();
+        let analyzed = state.analyzer().execute_and_check(plan.clone(), state.config_options(), |_, _| {});
+        plain(&analyzed.ok()?)
+    }
+
+    /// Writes the rows of an answer; how many there were.
+    async fn write(&self, copy: Copy, mut answer: AnswerStream) -> Result<u64> {
+        let (schema, driver) = (answer.schema(), self.driver.clone());
+        let mut sink = blocking(move || copy.sink(&schema, &driver)).await?;
+        let mut rows = 0;
+        while let Some(batch) = answer.next().await {
+            let batch = batch?;
+            rows += batch.num_rows() as u64;
+            sink = blocking(move || sink.write(&batch).map(|()| sink)).await?;
+        }
+        blocking(move || sink.finish()).await?;
+        Ok(rows)
+    }
+}
+
+/// The error for input without a statement.
+pub(crate) fn no_statement() -> Error {
+    Error::invalid("the input has no statement").hint("try SELECT * FROM 'run.tet' LIMIT 5")
+}
+
+/// One row with a number.
+fn count(rows: u64) -> Result<SendableRecordBatchStream> {
+    let schema = Arc::new(Schema::new(vec![Field::new("count", DataType::UInt64, false)]));
+    let batch = RecordBatch::try_new(Arc::clone(&schema), vec![Arc::new(UInt64Array::from(vec![rows]))])?;
+    Ok(Box::pin(RecordBatchStreamAdapter::new(schema, futures::stream::iter([Ok(batch)]))))
+}

@@ -1,0 +1,100 @@
+"""What Tesselle copies, labels and consolidates, read by the original engine.
+
+Usage: keep.py TESS DIR
+"""
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import tiledb
+
+
+def tess(program, *args):
+    done = subprocess.run([program, *map(str, args)], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise RuntimeError(f"tess {' '.join(map(str, args))}: {done.stderr.strip()}")
+
+
+def array_of(path, values):
+    """A dense array that is written in two fragments."""
+    domain = tiledb.Domain(tiledb.Dim("x", domain=(0, len(values) - 1), tile=4, dtype=np.int32))
+    attributes = [tiledb.Attr("v", dtype=values.dtype, filters=[tiledb.DeltaFilter(), tiledb.ZstdFilter(5)])]
+    tiledb.Array.create(path, tiledb.ArraySchema(domain=domain, attrs=attributes))
+    half = len(values) // 2
+    for part in (slice(0, half), slice(half, len(values))):
+        with tiledb.open(path, "w") as out:
+            out[part] = values[part]
+            out.meta["unit"] = "m"
+
+
+def group(program, folder):
+    """A group with a nested group, converted to a group."""
+    source, target = folder / "source", folder / "target"
+    tiledb.group_create(str(source))
+    tiledb.group_create(str(source / "sub"))
+    first, second = np.arange(11, dtype=np.int64), np.arange(7, dtype=np.int16) * 3
+    array_of(str(source / "a"), first)
+    array_of(str(source / "sub" / "b"), second)
+    with tiledb.Group(str(source / "sub"), "w") as out:
+        out.add("b", name="b", relative=True)
+        out.meta["depth"] = 2
+    with tiledb.Group(str(source), "w") as out:
+        out.add("a", name="first", relative=True)
+        out.add("sub", name="sub", relative=True)
+        out.meta["title"] = "grüße"
+    tess(program, "convert", source, target, "--to", "tiledb")
+    with tiledb.Group(str(target)) as found:
+        assert found.meta["title"] == "grüße"
+        assert sorted(member.name for member in found) == ["first", "sub"], list(found)
+        copied = found["first"].uri
+    with tiledb.Group(str(target / "sub")) as found:
+        assert found.meta["depth"] == 2
+        assert [member.name for member in found] == ["b"], list(found)
+    for path, want in ((copied, first), (str(target / "sub" / "b"), second)):
+        with tiledb.open(path) as found:
+            assert found.schema.attr("v").filters[1].level == 5, found.schema
+            assert found.meta["unit"] == "m"
+            assert (found[:]["v"] == want).all(), path
+
+
+def labels(program, folder):
+    """Labels that Tesselle creates and writes select what they should."""
+    cells = folder / "cells.csv"
+    rows = (f"{y},{x},{y * 10 + x}" for y in range(6) for x in range(3))
+    cells.write_text("\n".join(["y,x,t", *rows]) + "\n")
+    array = folder / "labeled"
+    settings = ["kind=dense", "dims=y,x", "domain.y=0:5", "domain.x=0:2", "labels=lat:y:FLOAT64,deep:x:INT32:decreasing"]
+    tess(program, "convert", cells, array, "--to", "tiledb", *(word for s in settings for word in ("--set", s)))
+    for name, values in (("lat", [40, 41.5, 43, 52, 52, 60]), ("deep", [9, 5, -3])):
+        file = folder / f"{name}.csv"
+        file.write_text("\n".join([name, *map(str, values)]) + "\n")
+        tess(program, "tiledb", "write", array, file, "--label", name)
+    with tiledb.open(str(array)) as found:
+        assert found.schema.dim_label("lat").order == "increasing", found.schema
+        part = found.label_index(["lat"])[41.0:52.0]
+        assert part["lat"].tolist() == [41.5, 43, 52, 52], part
+        assert part["t"].tolist() == [[y * 10 + x for x in range(3)] for y in range(1, 5)], part
+
+
+def consolidated(program, folder):
+    """Fragments that Tesselle merges and vacuums."""
+    values = np.arange(20, dtype=np.int32) ** 2
+    path = str(folder / "merged")
+    array_of(path, values)
+    tess(program, "tiledb", "consolidate", path)
+    tess(program, "tiledb", "vacuum", path)
+    assert len(tiledb.array_fragments(path)) == 1
+    with tiledb.open(path) as found:
+        assert (found[:]["v"] == values).all()
+
+
+def main():
+    program, folder = sys.argv[1], pathlib.Path(sys.argv[2])
+    group(program, folder)
+    labels(program, folder)
+    consolidated(program, folder)
+    print("groups, labels and consolidation: read equal")
+
+
+main()
