@@ -99,6 +99,7 @@ fn getting_started() {
     run("getting-started.md");
 }
 
+#[cfg(feature = "sql")]
 #[test]
 fn convert() {
     run("guides/convert.md");
