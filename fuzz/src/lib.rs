@@ -16,7 +16,9 @@ pub static DRIVER: LazyLock<Driver> =
 
 /// Small limits: what a false length could still make a reader take would slow every run down.
 pub fn options() -> OpenOptions {
-    let limits = Limits { metadata_bytes: 1 << 20, piece_bytes: 1 << 24, ..Limits::default() };
+    let mut limits = Limits::default();
+    limits.metadata_bytes = 1 << 20;
+    limits.piece_bytes = 1 << 24;
     OpenOptions::default().with_limits(limits).with_text_as_binary(true)
 }
 

@@ -6,7 +6,6 @@ ranges, and ``list`` of a folder as names, whether they are folders, and sizes.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
@@ -63,6 +62,8 @@ class _File:
     """One seekable binary file."""
 
     def __init__(self, file: Any) -> None:
+        import threading
+
         self._file = file
         # Seeking and reading are two calls: others must not come in between.
         self._lock = threading.Lock()
