@@ -136,6 +136,10 @@ fn keep(file: &Arc<OpenFile>) {
     let mut closing = Vec::new();
     let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
     open.push_back(Arc::downgrade(file));
+    if open.len() > most_open() {
+        // Files that nobody reads any more have no descriptor.
+        open.retain(|file| file.strong_count() > 0);
+    }
     let mut chances = open.len();
     while open.len() > most_open() {
         let Some(first) = open.pop_front() else { break };

@@ -125,6 +125,17 @@ fn any_number_of_files_takes_few_descriptors() {
         Ok(bytes) => assert_eq!(bytes[0], "0"),
         Err(error) => assert!(error.to_string().contains("was replaced while it was read"), "{error}"),
     }
+    drop(storages);
+    // Files that are not read any more make room, not those that are.
+    let (storage, kept) = (LocalStorage::new(), folder.path().join("kept"));
+    fs::write(&kept, "still here").unwrap();
+    storage.pin(&[text(&kept).to_owned()]).unwrap();
+    fs::remove_file(&kept).unwrap();
+    let other = folder.path().join("1");
+    for _ in 0..3 * most_open() {
+        LocalStorage::new().size(text(&other)).unwrap();
+    }
+    assert_eq!(storage.read(text(&kept), std::slice::from_ref(&(0..10))).unwrap()[0], "still here");
 }
 
 #[cfg(unix)]
