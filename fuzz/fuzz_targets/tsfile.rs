@@ -1,4 +1,4 @@
-//! Any bytes, taken for a TsFile, and for the deletions beside one.
+//! Any bytes, taken for a TsFile, and for the deletions next to one.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -547,7 +547,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--tess", required=True)
     parser.add_argument("--work", required=True)
-    parser.add_argument("--java", help="class path of the 0.9.3 library and Points; left out: no such cases")
+    parser.add_argument("--java", help="class path of the 0.9.3 library and Points; without it: no such cases")
     parser.add_argument("--java3", help="class path of the 1.0.0 library and Series")
     parser.add_argument("--java4", help="class path of the 2.1.0 library, Series and Tables")
     parser.add_argument("--no-package", action="store_true", help="leave the PyPI package out")

@@ -62,7 +62,7 @@ class Container(Mapping[str, Table]):
         return json.loads(self._native.info())  # type: ignore[no-any-return]
 
     def layout(self) -> Layout:
-        """Returns every byte range of the files, in order: its file, start and end, and what it holds."""
+        """Returns every byte range of the files, in order: its file, start, end and content."""
         files = json.loads(self._native.layout())["files"]
         return Layout({"file": found["file"], **extent} for found in files for extent in found["extents"])
 

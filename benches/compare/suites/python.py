@@ -1,4 +1,4 @@
-"""The Python package beside the packages that its users have: arrays, sparse cells, series, columns."""
+"""The Python package next to the packages that its users have: arrays, sparse cells, series, columns."""
 import pathlib
 import subprocess
 import sys

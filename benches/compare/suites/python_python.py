@@ -10,7 +10,7 @@ import sys
 
 from engine_report import report
 
-# Suites beside this file bear the names of the packages that they measure.
+# Suites next to this file have the names of the packages that they measure.
 sys.path.pop(0)
 
 SIDE, CHUNK, WINDOW = 8192, 512, 256

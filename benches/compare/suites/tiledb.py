@@ -12,7 +12,7 @@ class Suite:
     ENGINES = ("tesselle", "tiledb")
     DENSE_BYTES = 4096 * 4096 * 8
     CELLS = 5_000_000
-    TEXTS = 1_000_000
+    STRINGS = 1_000_000
     FILTERS = {"plain": "no filter", "zstd": "zstd-3", "shuffle": "byteshuffle, zstd-3"}
 
     def __init__(self, folder, release):
@@ -33,8 +33,8 @@ class Suite:
             yield f"write-sparse-{kind}", f"sparse write, {title}", (self.CELLS, "cells")
             yield f"read-sparse-{kind}", f"sparse read, {title}", (self.CELLS, "cells")
             yield f"boxes-sparse-{kind}", f"100 boxes of 1 % area, {title}", None
-        yield "write-text", "string dimension, write", (self.TEXTS, "cells")
-        yield "read-text", "string dimension, read", (self.TEXTS, "cells")
+        yield "write-text", "string dimension, write", (self.STRINGS, "cells")
+        yield "read-text", "string dimension, read", (self.STRINGS, "cells")
         yield "lookups-text", "string dimension, 100 lookups", None
         yield "open-fragments", "open, 1,000 fragments", None
         yield "box-fragments", "open and read a box of 1 % area, 1,000 fragments", None

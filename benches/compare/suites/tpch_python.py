@@ -19,7 +19,7 @@ def query(job):
 
 
 def total(rows):
-    """Texts count by their length; numbers by what they are."""
+    """Strings count by their length, numbers by their value."""
     sum_ = 0.0
     for row in rows:
         for value in row:

@@ -14,7 +14,7 @@ use crate::capsules;
 use crate::error::raise;
 use crate::run::driver;
 
-/// What the streams of foreign sessions run on; made when the first table is exported, anew after a fork.
+/// What the streams of foreign sessions run on; created when the first table is exported, and again after a fork.
 static RUNTIME: Mutex<Option<(u32, &'static Runtime)>> = Mutex::new(None);
 
 /// The table as a capsule that a session can register.

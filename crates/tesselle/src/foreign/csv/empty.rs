@@ -23,8 +23,7 @@ pub(super) fn may_be_in(block: &[u8], delimiter: u8) -> bool {
     })
 }
 
-/// Goes through the text of records and finds the fields that begin with `""`: what else such a field holds, the parser
-/// tells.
+/// Scans the text of records for fields that begin with `""`; the parser decides what else such a field contains.
 #[derive(Debug)]
 pub(super) struct Fields {
     delimiter: u8,
