@@ -176,10 +176,11 @@ impl Error {
         self
     }
 
-    /// Sets the piece (a chunk, page, tile or field), unless already set.
+    /// Sets the piece (a chunk, page, tile or field), unless already set. Control characters of its name, which may come
+    /// from a damaged file, are escaped: a message is one line.
     #[must_use]
     pub fn piece(mut self, piece: impl Into<String>) -> Self {
-        self.0.piece.get_or_insert_with(|| piece.into());
+        self.0.piece.get_or_insert_with(|| one_line(piece.into()));
         self
     }
 
@@ -339,6 +340,22 @@ impl From<Error> for ArrowError {
     }
 }
 
+/// Escapes control characters.
+fn one_line(name: String) -> String {
+    if !name.contains(char::is_control) {
+        return name;
+    }
+    let mut line = String::with_capacity(name.len() + 8);
+    for character in name.chars() {
+        if character.is_control() {
+            line.extend(character.escape_debug());
+        } else {
+            line.push(character);
+        }
+    }
+    line
+}
+
 /// Adds the place to the error of a result.
 pub trait Context<T> {
     /// Names the file.
@@ -393,6 +410,12 @@ fn distance(a: &str, b: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_of_a_damaged_file_does_not_break_the_line() {
+        let error = Error::corrupt("no").piece("device 'root.设\n\u{1b}[31m'");
+        assert_eq!(error.to_string(), "no (device 'root.设\\n\\u{1b}[31m')");
+    }
 
     #[test]
     fn the_message_states_what_where_and_what_next() {
