@@ -36,7 +36,8 @@ pub fn encode(cell: usize, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
 
 /// Fills `dst` with the cells of a run-length stream; their number must match exactly.
 pub fn decode(cell: usize, src: &[u8], dst: &mut [u8]) -> Result<()> {
-    if cell == 0 || !src.len().is_multiple_of(cell + 2) {
+    let is_whole = cell.checked_add(2).is_some_and(|run| src.len().is_multiple_of(run));
+    if cell == 0 || !is_whole {
         return Err(Error::corrupt(
             WHAT,
             format!("{} bytes are not whole runs of {cell}-byte cells", src.len()),

@@ -34,3 +34,10 @@ fn broken_cells_cannot_be_written() {
     assert!(encode(4, &[0; 6], &mut Vec::new()).is_err());
     assert!(encode(0, &[], &mut Vec::new()).is_err());
 }
+
+#[test]
+fn cells_of_absurd_sizes_are_damage() {
+    for cell in [0, usize::MAX - 1, usize::MAX] {
+        assert!(decode(cell, &[1, 2, 3], &mut [0; 4]).is_err());
+    }
+}
