@@ -98,6 +98,7 @@ pub fn run_to_code(args: impl IntoIterator<Item = OsString>) -> u8 {
     };
     let (json, wording) = (cli.verb.wants_json(), cli.verb.wording());
     signals::listen();
+    tesselle::foreign::silence_reader_panics();
     tesselle::name::keep_pipes();
     match cli.verb.run(&cli.resources) {
         Ok(Outcome::Fine) => 0,

@@ -204,6 +204,14 @@ fn a_damaged_file_does_not_stop_the_others() {
     assert_eq!(report["reports"][1]["ok"], true);
 }
 
+#[test]
+fn a_reader_that_panics_on_damage_is_reported_in_one_line() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../tesselle/tests/data/bad-schema.parquet");
+    let out = tess(&["info", file]);
+    assert_eq!(out.status.code(), Some(1));
+    assert_eq!(text(&out.stderr).lines().count(), 1, "{}", text(&out.stderr));
+}
+
 /// A folder with good and bad files of several kinds.
 fn archive(folder: &Path) -> PathBuf {
     let (npy, tet) = sample(folder);

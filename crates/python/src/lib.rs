@@ -58,6 +58,7 @@ mod _native {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         super::run::refuse_other_interpreters(module.py())?;
+        tesselle::foreign::silence_reader_panics();
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

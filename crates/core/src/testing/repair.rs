@@ -165,8 +165,12 @@ pub fn repair_contract(
     }
     let health = verify(format, &target, options, driver);
     assert!(health.ok(), "{place}: the result of {notes:?} is damaged: {:?}", health.findings());
-    let got = rows(format, &target, options, driver);
-    let got = got.unwrap_or_else(|error| panic!("{place}: the result of {notes:?} does not read: {error}"));
+    let got = match rows(format, &target, options, driver) {
+        Ok(rows) => rows,
+        // A damaged file can state more rows than a plan can have: there is nothing to compare.
+        Err(error) if error.kind() == ErrorKind::Limit => return Some(*outcome),
+        Err(error) => panic!("{place}: the result of {notes:?} does not read: {error}"),
+    };
     match outcome {
         Outcome::Healthy | Outcome::Repaired => {
             // Damage that no check can detect cannot be repaired: the rows are those that the source shows.

@@ -6,6 +6,8 @@ mod arrow;
 mod container;
 #[cfg(feature = "text")]
 mod csv;
+#[cfg(any(feature = "arrow-ipc", feature = "parquet"))]
+mod guard;
 #[cfg(feature = "text")]
 mod jsonl;
 #[cfg(any(feature = "arrow-ipc", feature = "parquet"))]
@@ -27,6 +29,8 @@ pub use arrow::ArrowIpc;
 use arrow_schema::{DataType, Field, Schema};
 #[cfg(feature = "text")]
 pub use csv::{Csv, Tsv};
+#[cfg(any(feature = "arrow-ipc", feature = "parquet"))]
+pub use guard::silence_reader_panics;
 #[cfg(feature = "text")]
 pub use jsonl::JsonLines;
 #[cfg(feature = "zarr")]

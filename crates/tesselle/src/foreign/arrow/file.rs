@@ -12,7 +12,7 @@ use tesselle_core::{
     TableFacts, TableStats, Task,
 };
 
-use super::guarded;
+use crate::foreign::guard::guarded;
 use crate::foreign::no_axes;
 use crate::foreign::writer::damaged;
 
@@ -50,7 +50,7 @@ impl FileTable {
         let batches = footer.recordBatches().into_iter().flatten().map(|block| checked(*block, start));
         Ok(Self {
             location: location.clone(),
-            schema: Arc::new(guarded(|| Ok(arrow_ipc::convert::fb_to_schema(schema)))?),
+            schema: Arc::new(guarded("Arrow", || Ok(arrow_ipc::convert::fb_to_schema(schema)))?),
             version: footer.version(),
             dictionaries: dictionaries.collect::<Result<_>>()?,
             batches: batches.collect::<Result<_>>()?,
@@ -233,7 +233,7 @@ impl Task for BatchTask {
                 Ok(self.shared.need(&*self.shared.dictionaries))
             }
             State::Dictionaries => {
-                let decoder = guarded(|| self.shared.decoder(fetched).map_err(|e| self.damaged(e)))?;
+                let decoder = guarded("Arrow", || self.shared.decoder(fetched).map_err(|e| self.damaged(e)))?;
                 self.shared.decoder.get_or_init(|| decoder);
                 Ok(self.ask_for_batch())
             }
@@ -244,7 +244,7 @@ impl Task for BatchTask {
                     self.shared.decoder.get().ok_or_else(|| Error::internal("a batch has no decoder"))?;
                 let buffer = Buffer::from(bytes);
                 let read = || decoder.read_record_batch(&self.block, &buffer).map_err(|e| self.damaged(e));
-                Ok(guarded(read)?.map_or(Step::Done, Step::Batch))
+                Ok(guarded("Arrow", read)?.map_or(Step::Done, Step::Batch))
             }
             State::Done => Ok(Step::Done),
         }

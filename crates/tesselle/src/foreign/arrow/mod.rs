@@ -4,13 +4,12 @@ mod file;
 mod stream;
 mod write;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use file::FileTable;
 use stream::StreamTable;
 use tesselle_core::{
-    Capabilities, Confidence, Container, Context, Created, Driver, Error, Fitted, Format, Location,
+    Capabilities, Confidence, Container, Context, Created, Driver, Fitted, Format, Location,
     OpenOptions, Probe, Result, Table, WriteRequest,
 };
 
@@ -20,12 +19,6 @@ use super::noted::Noted;
 const MAGIC: &[u8] = b"ARROW1";
 /// Streams start with the marker of their first message.
 const STREAM_MAGIC: &[u8] = b"\xff\xff\xff\xff";
-
-/// Runs a part of the Arrow reader. It panics on some damaged schemas and messages, where it should report an error.
-fn guarded<T>(read: impl FnOnce() -> Result<T>) -> Result<T> {
-    let refused = |_| Err(Error::corrupt("the Arrow reader cannot handle this metadata").class("metadata"));
-    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(refused)
-}
 
 /// The format.
 #[derive(Debug, Clone, Copy, Default)]

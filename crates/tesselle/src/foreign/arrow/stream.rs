@@ -12,7 +12,7 @@ use tesselle_core::{
     TableFacts, TableStats, Task,
 };
 
-use super::guarded;
+use crate::foreign::guard::guarded;
 use crate::foreign::no_axes;
 use crate::foreign::writer::damaged;
 
@@ -42,7 +42,7 @@ impl StreamTable {
             }
             let end = size.min(at + (64 << 10));
             let mut window = Buffer::from(location.read_range(at..end)?);
-            guarded(|| decoder.decode(&mut window).map_err(|e| damaged("Arrow", e)))?;
+            guarded("Arrow", || decoder.decode(&mut window).map_err(|e| damaged("Arrow", e)))?;
             at = end;
         }
     }
@@ -100,7 +100,7 @@ struct StreamTask {
 impl StreamTask {
     fn decode(&mut self) -> Result<Option<RecordBatch>> {
         let read = || self.decoder.decode(&mut self.window).map_err(|e| damaged("Arrow", e));
-        guarded(read).map_err(|error| error.file(self.path.as_str()))
+        guarded("Arrow", read).map_err(|error| error.file(self.path.as_str()))
     }
 }
 

@@ -17,6 +17,7 @@ use tesselle_core::{
 use super::bloom::{BloomTest, bloom_tests};
 use super::bounds::{GroupBounds, exact_stats, selected_rows};
 use super::task::{GroupTask, Rows, State};
+use crate::foreign::guard::guarded;
 use crate::foreign::no_axes;
 use crate::foreign::writer::damaged;
 
@@ -38,9 +39,12 @@ pub(crate) struct ParquetTable {
 impl ParquetTable {
     /// Reads the footer and the page index.
     pub(crate) fn open(location: &Location) -> Result<Self> {
-        let metadata = footer(location)?;
-        let metadata = ArrowReaderMetadata::try_new(Arc::new(metadata), ArrowReaderOptions::new());
-        let metadata = metadata.map_err(|e| damaged("Parquet", e).file(location.path()))?;
+        let read = || {
+            let metadata =
+                ArrowReaderMetadata::try_new(Arc::new(footer(location)?), ArrowReaderOptions::new());
+            metadata.map_err(|e| damaged("Parquet", e))
+        };
+        let metadata = guarded("Parquet", read).map_err(|e| e.file(location.path()))?;
         let file = Arc::from(location.path());
         Ok(Self { location: location.clone(), file, schema: Arc::clone(metadata.schema()), metadata })
     }
@@ -99,6 +103,50 @@ impl ParquetTable {
         Ok((0..parts).map(part).filter(|rows| rows.count > 0).collect())
     }
 
+    /// The tasks over the row groups that may match.
+    fn tasks(&self, scan: &Scan) -> Result<Plan> {
+        let projection = self.projection(scan)?;
+        let groups = self.parquet().row_groups();
+        let predicate = scan.predicate.as_ref();
+        let bounds = predicate.map(|predicate| GroupBounds::new(predicate, groups, &|c| self.converter(c)));
+        let batch_rows = scan.batch_rows.unwrap_or(BATCH_ROWS);
+        let mut plan = Plan { tasks: Vec::new(), pieces: groups.len() as u64, pruned: 0 };
+        let mut left = scan.limit.unwrap_or(u64::MAX);
+        for (number, group) in groups.iter().enumerate() {
+            let skipped = bounds.as_ref().is_some_and(|bounds| bounds.excludes(number));
+            let parts = if skipped || left == 0 { Vec::new() } else { self.parts(number, group, predicate)? };
+            if parts.is_empty() {
+                plan.pruned += u64::from(group.num_rows() > 0);
+                continue;
+            }
+            let blooms: Arc<[BloomTest]> = match predicate {
+                Some(predicate) => bloom_tests(group, predicate, &self.schema, &|c| self.converter(c)).into(),
+                None => Arc::default(),
+            };
+            for (at, rows) in parts.into_iter().enumerate() {
+                left = left.saturating_sub(rows.count as u64);
+                let cost = cost(group, &projection.mask, rows.count, batch_rows);
+                let task = GroupTask {
+                    file: Arc::clone(&self.file),
+                    metadata: self.metadata.clone(),
+                    mask: projection.mask.clone(),
+                    order: Arc::clone(&projection.order),
+                    group: number,
+                    rows,
+                    batch_rows,
+                    blooms: Arc::clone(&blooms),
+                    cost: Cost { pieces: u64::from(at == 0), ..cost },
+                    state: State::default(),
+                };
+                plan.tasks.push(Box::new(task) as Box<dyn Task>);
+                if left == 0 {
+                    break;
+                }
+            }
+        }
+        Ok(plan)
+    }
+
     /// The columns of `scan`, as the reader accepts and returns them.
     fn projection(&self, scan: &Scan) -> Result<Projection> {
         let wanted = scan.column_indices(&self.schema)?;
@@ -149,7 +197,10 @@ impl Table for ParquetTable {
 
     fn stats_of(&self, columns: &[&str]) -> TableStats {
         let known = |name: &&str| {
-            let stats = exact_stats(&self.converter(name)?, self.parquet().row_groups())?;
+            let groups = self.parquet().row_groups();
+            let exact = || Ok(self.converter(name).and_then(|converter| exact_stats(&converter, groups)));
+            // Statistics that cannot be read are no statistics.
+            let stats = guarded("Parquet", exact).ok()??;
             (stats != ColumnStats::default()).then(|| ((*name).to_owned(), stats))
         };
         TableStats { columns: columns.iter().filter_map(known).collect(), ..self.stats() }
@@ -166,46 +217,7 @@ impl Table for ParquetTable {
 
     fn plan(&self, scan: &Scan) -> Result<Plan> {
         no_axes(scan)?;
-        let projection = self.projection(scan)?;
-        let groups = self.parquet().row_groups();
-        let predicate = scan.predicate.as_ref();
-        let bounds = predicate.map(|predicate| GroupBounds::new(predicate, groups, &|c| self.converter(c)));
-        let batch_rows = scan.batch_rows.unwrap_or(BATCH_ROWS);
-        let mut plan = Plan { tasks: Vec::new(), pieces: groups.len() as u64, pruned: 0 };
-        let mut left = scan.limit.unwrap_or(u64::MAX);
-        for (number, group) in groups.iter().enumerate() {
-            let skipped = bounds.as_ref().is_some_and(|bounds| bounds.excludes(number));
-            let parts = if skipped || left == 0 { Vec::new() } else { self.parts(number, group, predicate)? };
-            if parts.is_empty() {
-                plan.pruned += u64::from(group.num_rows() > 0);
-                continue;
-            }
-            let blooms: Arc<[BloomTest]> = match predicate {
-                Some(predicate) => bloom_tests(group, predicate, &self.schema, &|c| self.converter(c)).into(),
-                None => Arc::default(),
-            };
-            for (at, rows) in parts.into_iter().enumerate() {
-                left = left.saturating_sub(rows.count as u64);
-                let cost = cost(group, &projection.mask, rows.count, batch_rows);
-                let task = GroupTask {
-                    file: Arc::clone(&self.file),
-                    metadata: self.metadata.clone(),
-                    mask: projection.mask.clone(),
-                    order: Arc::clone(&projection.order),
-                    group: number,
-                    rows,
-                    batch_rows,
-                    blooms: Arc::clone(&blooms),
-                    cost: Cost { pieces: u64::from(at == 0), ..cost },
-                    state: State::default(),
-                };
-                plan.tasks.push(Box::new(task) as Box<dyn Task>);
-                if left == 0 {
-                    break;
-                }
-            }
-        }
-        Ok(plan)
+        guarded("Parquet", || self.tasks(scan)).map_err(|error| error.file(&*self.file))
     }
 
     fn storage(&self) -> Arc<dyn Storage> {
@@ -245,7 +257,7 @@ fn footer(location: &Location) -> Result<ParquetMetaData> {
             Err(ParquetError::NeedMoreData(more)) if more as u64 > wanted && more as u64 <= size => {
                 wanted = more as u64;
             }
-            Err(error) => return Err(damaged("Parquet", error).file(location.path())),
+            Err(error) => return Err(damaged("Parquet", error)),
         }
     }
 }

@@ -11,6 +11,7 @@ use parquet::arrow::push_decoder::{ParquetPushDecoder, ParquetPushDecoderBuilder
 use tesselle_core::{ByteRange, Cost, Error, Result, Step, Task};
 
 use super::bloom::BloomTest;
+use crate::foreign::guard::guarded;
 use crate::foreign::writer::damaged;
 
 /// Rows of a row group.
@@ -73,14 +74,8 @@ impl GroupTask {
         }
         Ok(false)
     }
-}
 
-impl Task for GroupTask {
-    fn cost(&self) -> Cost {
-        self.cost
-    }
-
-    fn step(&mut self, fetched: Vec<Bytes>) -> Result<Step> {
+    fn advance(&mut self, fetched: Vec<Bytes>) -> Result<Step> {
         let mut decoder = match std::mem::replace(&mut self.state, State::Start) {
             State::Start if !self.blooms.is_empty() => {
                 let ranges: Vec<Range<u64>> = self.blooms.iter().map(|test| test.range.clone()).collect();
@@ -108,5 +103,15 @@ impl Task for GroupTask {
             }
             DecodeResult::Finished => Ok(Step::Done),
         }
+    }
+}
+
+impl Task for GroupTask {
+    fn cost(&self) -> Cost {
+        self.cost
+    }
+
+    fn step(&mut self, fetched: Vec<Bytes>) -> Result<Step> {
+        guarded("Parquet", || self.advance(fetched)).map_err(|error| error.file(&*self.file))
     }
 }

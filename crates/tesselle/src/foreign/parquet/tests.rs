@@ -6,7 +6,7 @@ use parquet::file::properties::WriterProperties;
 use proptest::prelude::*;
 use tesselle_core::driver::{Order, scan};
 use tesselle_core::storage::MemoryStorage;
-use tesselle_core::{Driver, DriverOptions, Known, Location, Predicate, RunStats, Scalar, Scan, Table};
+use tesselle_core::{Driver, DriverOptions, ErrorKind, Known, Location, Predicate, RunStats, Scalar, Scan, Table};
 
 use super::ParquetTable;
 
@@ -123,6 +123,13 @@ fn columns_come_in_the_requested_order() {
     assert_eq!(names, ["x", "id"]);
     let (batches, _) = run(&table, &Scan::all().columns(Vec::<String>::new()));
     assert_eq!(batches.iter().map(RecordBatch::num_rows).sum::<usize>(), 10);
+}
+
+#[test]
+fn a_schema_that_the_reader_panics_on_is_damage() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/bad-schema.parquet");
+    let opened = ParquetTable::open(&Location::local(file).unwrap());
+    assert_eq!(opened.err().unwrap().kind(), ErrorKind::Corrupt);
 }
 
 proptest! {

@@ -1,0 +1,35 @@
+//! Readers of other crates that panic on some damaged files, where they should report an error.
+
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
+use std::sync::Once;
+
+use tesselle_core::{Error, Result};
+
+thread_local! {
+    static GUARDED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs a part of such a reader; a panic is an error.
+pub(super) fn guarded<T>(format: &str, read: impl FnOnce() -> Result<T>) -> Result<T> {
+    let outer = GUARDED.replace(true);
+    let result = catch_unwind(AssertUnwindSafe(read));
+    GUARDED.set(outer);
+    result.unwrap_or_else(|_| {
+        Err(Error::corrupt(format!("the {format} reader cannot handle this metadata")).class("metadata"))
+    })
+}
+
+/// Makes the panic hook of this process silent about panics that a reader of a damaged Arrow or Parquet file turns into
+/// errors. For programs: a library leaves the hook to its program.
+pub fn silence_reader_panics() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let usual = take_hook();
+        set_hook(Box::new(move |panic| {
+            if !GUARDED.get() {
+                usual(panic);
+            }
+        }));
+    });
+}
