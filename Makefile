@@ -46,7 +46,7 @@ crash: ## every command that writes, killed before every change that it makes on
 	TESSELLE_THOROUGH=1 $(CARGO) test -p tess --test crash
 
 hostile: ## every small golden file cut at every offset and flipped ten thousand times, in an optimized build
-	$(CARGO) test --release -p tesselle-tet --test corrupt -- --ignored
+	$(CARGO) test --release -p tesselle-tet --test it corrupt:: -- --ignored
 
 interop: ## live round trips with the original engines: interop/README.md
 	interop/run.sh

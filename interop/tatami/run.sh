@@ -15,9 +15,9 @@ if ! program=$(command -v "${TATAMI_BIN:-tatami}"); then
 fi
 export TATAMI_BIN="$program"
 [ "${1:-}" != --quick ] || export INTEROP_CASES=8
-cargo test -p tesselle-tatami --test interop -- --ignored
-cargo test -p tesselle --test interop_tatami -- --ignored
-cargo test -p tesselle-tatami --test interop_search served -- --ignored
+cargo test -p tesselle-tatami --test it interop:: -- --ignored
+cargo test -p tesselle --test it interop_tatami:: -- --ignored
+cargo test -p tesselle-tatami --test it interop_search::a_folder -- --ignored
 if [ -n "${TESSELLE_TATAMI_ORIGINAL:-}" ]; then
-    cargo test -p tesselle-tatami --test interop_search both -- --ignored
+    cargo test -p tesselle-tatami --test it interop_search::both -- --ignored
 fi

@@ -172,7 +172,7 @@ impl Job<'_> {
             if pieces.is_empty() {
                 return Ok(());
             }
-            let mut request = Request::new(self.cut, pieces)?.direct(array, self.driver);
+            let mut request = Request::new(self.cut, pieces)?.direct(array, self.driver)?;
             let fetched = request.fetch(array, self.driver)?;
             for at in 0..request.pieces().len() {
                 self.driver.check_canceled()?;

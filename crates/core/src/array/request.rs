@@ -75,9 +75,9 @@ impl Request {
 
     /// Reads cells that are stored as they are straight into their places, if the storage is good at that. They can then
     /// only be placed.
-    pub(crate) fn direct(mut self, array: &dyn ArrayView, driver: &Driver) -> Self {
+    pub(crate) fn direct(mut self, array: &dyn ArrayView, driver: &Driver) -> Result<Self> {
         if !array.storage().is_some_and(|storage| storage.scatters()) {
-            return self;
+            return Ok(self);
         }
         let mut kept = Vec::new();
         for (piece, source) in self.pieces.iter().zip(&mut self.sources) {
@@ -86,7 +86,7 @@ impl Request {
                 Source::Encoded(numbers) => numbers.clone(),
                 _ => continue,
             };
-            let own = self.ranges.get(numbers).unwrap_or_default();
+            let own = self.ranges.get(numbers).ok_or_else(|| Error::internal("a piece has no byte range"))?;
             match (&*source, own) {
                 (Source::Raw(_), [range]) if piece.copy.has_long_runs() => {
                     let bytes_fetched = range.range.end - range.range.start;
@@ -104,7 +104,7 @@ impl Request {
             }
         }
         self.ranges = kept;
-        self
+        Ok(self)
     }
 
     pub(crate) fn pieces(&self) -> &[Piece] {

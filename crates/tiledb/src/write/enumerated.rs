@@ -8,7 +8,7 @@ use arrow_array::types::{
     ArrowDictionaryKeyType, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type,
     UInt64Type,
 };
-use arrow_array::{Array, ArrayRef, Int64Array, PrimitiveArray};
+use arrow_array::{Array, ArrayRef, Int64Array};
 use arrow_schema::DataType;
 
 use super::cells::{CellType, from_arrow};
@@ -56,16 +56,16 @@ pub(crate) fn codes(
     narrow(&Int64Array::from(out), kind.datatype).map(Some)
 }
 
-/// Codes in the integer type of their attribute; they fit because the enumeration was checked against it.
+/// Codes in the integer type of their attribute. They fit: the enumeration was checked against it.
 pub(crate) fn narrow(codes: &Int64Array, datatype: Datatype) -> Result<ArrayRef> {
-    fn to<T: ArrowDictionaryKeyType>(codes: &Int64Array) -> ArrayRef
+    fn to<T: ArrowDictionaryKeyType>(codes: &Int64Array) -> Result<ArrayRef>
     where
-        T::Native: TryFrom<i64> + Default,
+        T::Native: TryFrom<i64>,
     {
-        let out: PrimitiveArray<T> = codes.unary(|code| T::Native::try_from(code).unwrap_or_default());
-        Arc::new(out)
+        let fit = |code| T::Native::try_from(code).map_err(|_| Error::internal("a code exceeds its type"));
+        Ok(Arc::new(codes.try_unary::<_, T, _>(fit)?))
     }
-    Ok(match datatype {
+    match datatype {
         Datatype::Int8 => to::<Int8Type>(codes),
         Datatype::Int16 => to::<Int16Type>(codes),
         Datatype::Int32 => to::<Int32Type>(codes),
@@ -74,8 +74,6 @@ pub(crate) fn narrow(codes: &Int64Array, datatype: Datatype) -> Result<ArrayRef>
         Datatype::Uint16 => to::<UInt16Type>(codes),
         Datatype::Uint32 => to::<UInt32Type>(codes),
         Datatype::Uint64 => to::<UInt64Type>(codes),
-        other => {
-            return Err(Error::invalid(format!("an enumeration cannot have codes of type {}", other.name())));
-        }
-    })
+        other => Err(Error::invalid(format!("an enumeration cannot have codes of type {}", other.name()))),
+    }
 }

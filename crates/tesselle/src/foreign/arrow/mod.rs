@@ -9,8 +9,8 @@ use std::sync::Arc;
 use file::FileTable;
 use stream::StreamTable;
 use tesselle_core::{
-    Capabilities, Confidence, Container, Context, Created, Driver, Fitted, Format, Location,
-    OpenOptions, Probe, Result, Table, WriteRequest,
+    Capabilities, Confidence, Container, Context, Created, Driver, Fitted, Format, Location, OpenOptions,
+    Probe, Result, Table, WriteRequest,
 };
 
 use super::container::FileContainer;

@@ -6,7 +6,9 @@ use parquet::file::properties::WriterProperties;
 use proptest::prelude::*;
 use tesselle_core::driver::{Order, scan};
 use tesselle_core::storage::MemoryStorage;
-use tesselle_core::{Driver, DriverOptions, ErrorKind, Known, Location, Predicate, RunStats, Scalar, Scan, Table};
+use tesselle_core::{
+    Driver, DriverOptions, ErrorKind, Known, Location, Predicate, RunStats, Scalar, Scan, Table,
+};
 
 use super::ParquetTable;
 

@@ -1,0 +1,354 @@
+//! What people do every day: conditions as in SQL, decimals and dates in every format, folders of tables, manual pages.
+
+use crate::support;
+use crate::support::{fine, path, tess, text};
+
+/// The standard error of a call that must fail with this exit code.
+fn fails(args: &[&str], code: i32) -> String {
+    let out = tess(args);
+    assert_eq!(out.status.code(), Some(code), "tess {args:?}: {}", text(&out.stderr));
+    text(&out.stderr)
+}
+
+/// A Parquet file of prices with decimals, dates, a time in nanoseconds and names.
+fn prices(folder: &std::path::Path) -> String {
+    let file = folder.join("prices.parquet");
+    let file = path(&file);
+    let query = "SELECT value AS id, CAST(value * 1.25 - 3 AS DECIMAL(15,2)) AS price, \
+                 CAST('123456789012345678901.5' AS DECIMAL(30,1)) AS total, \
+                 DATE '2025-01-30' + value AS day, \
+                 arrow_cast(value * 1000000007, 'Timestamp(Nanosecond, None)') AS at, \
+                 CASE WHEN value % 3 = 0 THEN NULL ELSE 'Item ' || value END AS name \
+                 FROM generate_series(1, 8) ORDER BY id";
+    fine(&["sql", &format!("COPY ({query}) TO '{file}'"), "--as", "csv"]);
+    file.to_owned()
+}
+
+#[test]
+fn decimals_dates_and_fine_times_come_back_as_they_were() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = prices(folder.path());
+    for (name, settings) in [("p.tatami", &[][..]), ("p.tiledb", &["--set", "dims=id"][..])] {
+        let target = folder.path().join(name);
+        let target = path(&target);
+        fine(&[&["convert", &source, target], settings].concat());
+        let query = format!(
+            "SELECT arrow_typeof(price), arrow_typeof(total), arrow_typeof(day), arrow_typeof(at) FROM '{target}' LIMIT 1"
+        );
+        let types = fine(&["sql", &query, "--as", "line"]);
+        for (name, own) in
+            [("price", "Decimal128(15, 2)"), ("total", "Decimal128(30, 1)"), ("day", "Date32"), ("at", "ns")]
+        {
+            let line = types.lines().find(|line| line.contains(&format!(".{name})"))).unwrap_or_default();
+            assert!(line.contains(own), "{target}: {types}");
+        }
+        fine(&["diff", &source, target, "--key", "id"]);
+        let some = fine(&[
+            "cat",
+            target,
+            "--where",
+            "price > 1.99 AND day < '2025-02-06'",
+            "--as",
+            "csv",
+            "--columns",
+            "id,price,day",
+        ]);
+        assert_eq!(some, "id,price,day\n4,2.00,2025-02-03\n5,3.25,2025-02-04\n6,4.50,2025-02-05\n");
+        let sum = fine(&[
+            "sql",
+            &format!("SELECT sum(price) AS s FROM '{target}' WHERE price BETWEEN 2 AND 2 + 1.25"),
+            "--as",
+            "csv",
+        ]);
+        assert_eq!(sum, "s\n5.25\n");
+        // What is stored stays visible, and the way back is whole.
+        assert!(
+            fine(&["cat", target, "--raw", "--limit", "1", "--columns", "price", "--as", "csv"])
+                .contains("-175")
+        );
+        let back = folder.path().join(format!("{name}.parquet"));
+        fine(&["convert", target, path(&back)]);
+        fine(&["diff", &source, path(&back), "--key", "id"]);
+    }
+}
+
+#[test]
+fn a_note_of_types_that_cannot_be_read_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, target) = (prices(folder.path()), folder.path().join("p.tiledb"));
+    fine(&["convert", &source, path(&target), "--set", "dims=id"]);
+    fine(&["tiledb", "meta", path(&target), "--put", "tesselle.types=[1, 2"]);
+    let error = fails(&["cat", path(&target)], 1);
+    assert!(error.contains("tesselle.types"), "{error}");
+}
+
+#[test]
+fn deletes_of_tiledb_take_sql_and_refuse_what_an_array_cannot_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, target) = (folder.path().join("rows.csv"), folder.path().join("rows.tiledb"));
+    std::fs::write(&source, "id,v\n1,10\n2,20\n3,30\n").unwrap();
+    fine(&["convert", path(&source), path(&target), "--set", "dims=id", "--set", "kind=sparse"]);
+    fine(&["tiledb", "delete", path(&target), "--where", "id BETWEEN 2 AND 2"]);
+    assert_eq!(fine(&["cat", path(&target), "--as", "csv"]), "id,v\n1,10\n3,30\n");
+    let error = fails(&["tiledb", "delete", path(&target), "--where", "abs(id) > 1"], 2);
+    assert!(error.contains("no functions"), "{error}");
+    assert_eq!(fine(&["cat", path(&target), "--as", "csv"]), "id,v\n1,10\n3,30\n");
+}
+
+#[test]
+fn columns_that_do_not_fit_are_listed_at_once_and_cast_on_demand() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = prices(folder.path());
+    let target = folder.path().join("p.tsfile");
+    let call = ["convert", &source, path(&target), "--set", "time=at"];
+    let error = fails(&call, 2);
+    assert!(error.contains("--cast price=") && error.contains("--cast total="), "{error}");
+    fine(&[&call[..], &["--auto-cast"]].concat());
+    assert_eq!(
+        fine(&["sql", &format!("SELECT count(*) AS n FROM '{}'", target.display()), "--as", "csv"]),
+        "n\n8\n"
+    );
+}
+
+#[test]
+fn conditions_are_those_of_sql() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = prices(folder.path());
+    for (condition, ids) in [
+        ("name LIKE 'Item %' AND id < 4", "1 2"),
+        ("name ILIKE '%ITEM 8'", "8"),
+        ("upper(name) = 'ITEM 5' OR id = 6", "5 6"),
+        ("day >= DATE '2025-02-06'", "7 8"),
+        ("day BETWEEN '2025-01-31' AND '2025-02-01'", "1 2"),
+        ("date_part('month', day) = 1", "1"),
+        ("price IN (0.75, 2) OR name IS NULL AND id > 3", "3 4 6"),
+        ("at < '1970-01-01T00:00:02.5'", "1 2"),
+    ] {
+        let rows = fine(&["cat", &source, "--where", condition, "--columns", "id", "--as", "csv"]);
+        let found: Vec<&str> = rows.lines().skip(1).collect();
+        assert_eq!(found.join(" "), ids, "{condition}");
+    }
+    for (condition, what) in [
+        ("name LIKE", "cannot be read"),
+        ("day > 'soon'", "not a time"),
+        ("nothing(id)", "nothing"),
+        ("upper(name)", "neither true nor false"),
+    ] {
+        let error = fails(&["cat", &source, "--where", condition], 2);
+        assert!(error.contains(what) && error.trim().lines().count() == 1, "{condition}: {error}");
+    }
+    let target = folder.path().join("some.csv");
+    fine(&["convert", &source, path(&target), "--where", "name LIKE '%8'", "--columns", "id,name"]);
+    assert_eq!(std::fs::read_to_string(target).unwrap(), "id,name\n8,Item 8\n");
+}
+
+#[test]
+fn a_folder_of_files_is_a_set_of_tables() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("Orders.csv"), "id,item\n1,7\n").unwrap();
+    std::fs::write(folder.path().join("items.jsonl"), "{\"item\": 7, \"name\": \"pen\"}\n").unwrap();
+    std::fs::write(folder.path().join("README.md"), "no table").unwrap();
+    let root = path(folder.path());
+    let query = "SELECT id, name FROM orders JOIN items USING (item)";
+    assert_eq!(fine(&["sql", "-d", root, query, "--as", "csv"]), "id,name\n1,pen\n");
+    assert_eq!(fine(&["sql", "-d", root, "SHOW TABLES", "--as", "csv"]), "table_name\nitems\norders\n");
+    std::fs::write(folder.path().join("items.csv"), "item\n7\n").unwrap();
+    assert!(fails(&["sql", "-d", root, query], 2).contains("would both be the table 'items'"));
+}
+
+#[test]
+fn answers_have_the_form_that_was_asked_for() {
+    let query = "SELECT 1 AS a, 'x|y' AS name UNION ALL SELECT 2, NULL ORDER BY a";
+    assert_eq!(fine(&["sql", query, "--as", "line"]), "   a = 1\nname = x|y\n\n   a = 2\nname = ∅\n");
+    assert_eq!(
+        fine(&["sql", query, "--as", "markdown"]),
+        "| a | name |\n| ---: | --- |\n| 1 | x\\|y |\n| 2 | ∅ |\n"
+    );
+    assert!(fine(&["sql", &format!(".mode box\n{query}")]).starts_with('┌'));
+}
+
+#[test]
+fn a_script_is_read_inside_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("more.sql");
+    std::fs::write(&script, "CREATE TABLE t AS SELECT 5 AS five;\n").unwrap();
+    let text = format!(".read {}\nSELECT five FROM t", path(&script));
+    assert_eq!(fine(&["sql", &text, "--as", "csv"]), "five\n5\n");
+}
+
+#[test]
+fn joins_under_a_memory_limit_spill() {
+    let query = "SELECT count(*) AS n FROM generate_series(1, 300000) a(x) JOIN generate_series(1, 300000) b(y) ON a.x = b.y";
+    assert_eq!(fine(&["sql", query, "--as", "csv", "--memory-limit", "16MiB"]), "n\n300000\n");
+}
+
+#[test]
+fn every_verb_has_a_manual_page() {
+    let folder = tempfile::tempdir().unwrap();
+    fine(&["man", path(folder.path())]);
+    for (page, what) in [
+        ("tess.1", "tess\\-convert"),
+        ("tess-convert.1", "auto\\-cast"),
+        ("tess-tiledb-fragments.1", "fragments"),
+    ] {
+        let text = std::fs::read_to_string(folder.path().join(page)).unwrap();
+        assert!(text.contains(".TH") && text.contains(what), "{page}");
+    }
+}
+
+#[test]
+fn searches_have_fields_pages_totals_and_snippets() {
+    let folder = tempfile::tempdir().unwrap();
+    let docs = folder.path().join("docs.jsonl");
+    let lines = [
+        r#"{"id": "a", "title": "River stones", "body": "The bridge over a river"}"#,
+        r#"{"id": "b", "title": "Old bridge", "body": "no river but rivers"}"#,
+        r#"{"id": "c", "title": "Garden", "body": "roses"}"#,
+    ];
+    std::fs::write(&docs, lines.join("\n")).unwrap();
+    let segment = folder.path().join("docs.tatami");
+    fine(&[
+        "index",
+        path(&docs),
+        path(&segment),
+        "--text",
+        "title,body",
+        "--stored",
+        "title,body",
+        "--id",
+        "id",
+    ]);
+    let found = |query: &str| -> (Vec<String>, serde_json::Value) {
+        let answer = fine(&["search", path(&segment), query, "--json", "--total"]);
+        let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();
+        let ids = answer["hits"].as_array().unwrap().iter();
+        let mut ids: Vec<String> =
+            ids.map(|hit| hit["fields"]["doc_id"].as_str().unwrap().to_owned()).collect();
+        ids.sort();
+        (ids, answer)
+    };
+    assert_eq!(found("title:bridge").0, ["b"]);
+    assert_eq!(found("riv*").0, ["a", "b"]);
+    assert_eq!(found("rosse~2").0, ["c"]);
+    let (_, answer) = found("bridge");
+    assert_eq!(answer["total"], 2);
+    let text = answer["hits"][0]["highlight"]["text"].as_str().unwrap();
+    assert!(text.to_lowercase().contains("bridge"), "{answer}");
+    let page = fine(&["search", path(&segment), "bridge", "-k", "1", "--offset", "1"]);
+    assert!(page.trim_start().starts_with("2."), "{page}");
+    for query in ["\"open", "(a OR", "head:river"] {
+        let error = fails(&["search", path(&segment), query], 2);
+        assert!(error.contains("at character"), "{error}");
+    }
+    assert!(fails(&["search", path(&docs), "river"], 2).contains("is JSON Lines, not tatami"));
+}
+
+#[test]
+fn tables_and_devices_of_a_folder_of_tsfiles_stay_what_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let csv = folder.path().join("rows.csv");
+    std::fs::write(&csv, "time,site,speed\n2025-01-01T00:00:00,a,1.5\n2025-01-01T00:01:00,b,2.5\n").unwrap();
+    let months = folder.path().join("months");
+    std::fs::create_dir(&months).unwrap();
+    let (table, tree) = (months.join("table.tsfile"), months.join("tree.tsfile"));
+    fine(&[
+        "convert",
+        path(&csv),
+        path(&table),
+        "--set",
+        "model=table",
+        "--set",
+        "tags=site",
+        "--into",
+        "fleet",
+    ]);
+    fine(&["convert", path(&csv), path(&tree), "--set", "device=root.sg.d1"]);
+    let all = folder.path().join("all.tsfile");
+    fine(&["convert", path(&months), path(&all)]);
+    let info = support::json_of(&["info", path(&all)]);
+    let roles: Vec<String> = info["tables"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|table| {
+            let name = table["name"].as_str().unwrap().to_owned();
+            let columns = table["columns"].as_array().unwrap().iter();
+            columns.map(move |column| {
+                format!("{name}.{}:{}", column["name"].as_str().unwrap(), column["role"].as_str().unwrap())
+            })
+        })
+        .collect();
+    assert!(roles.contains(&"fleet.site:tag".to_owned()), "{roles:?}");
+    assert!(roles.contains(&"root.sg.d1.speed:measurement".to_owned()), "{roles:?}");
+}
+
+#[test]
+fn delimited_text_is_read_and_written_in_every_dialect() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let want = "{\"a\": 1, \"b\": \"x;y\"}\n{\"a\": null, \"b\": \"z\"}\n";
+    std::fs::write(at("semicolon.csv"), "a;b\n1;\"x;y\"\n;z\n").unwrap();
+    std::fs::write(at("null.csv"), "a|b\n1|x;y\nNA|z\n").unwrap();
+    std::fs::write(at("tab.tsv"), "a\tb\n1\tx;y\n\tz\n").unwrap();
+    std::fs::write(at("none.csv"), "1;\"x;y\"\n;z\n").unwrap();
+    assert_eq!(fine(&["cat", &at("semicolon.csv"), "--as", "jsonl"]), want);
+    assert_eq!(fine(&["cat", &at("null.csv"), "--null", "NA", "--as", "jsonl"]), want);
+    assert_eq!(fine(&["cat", &at("tab.tsv"), "--as", "jsonl"]), want);
+    let named = want.replace("\"a\"", "\"column_1\"").replace("\"b\"", "\"column_2\"");
+    let flags = ["--no-header", "--delimiter", "semicolon", "--as", "jsonl"];
+    assert_eq!(fine(&[&["cat", &at("none.csv")], &flags[..]].concat()), named);
+    // Out again, and back.
+    for (name, settings, read) in [
+        ("a.tsv", &[][..], &[][..]),
+        ("b.csv", &["--set", "delimiter=|", "--set", "null=-"][..], &["--null", "-"][..]),
+        ("c.csv.gz", &[][..], &[][..]),
+        ("d.tsv.zst", &[][..], &[][..]),
+        ("e.jsonl.gz", &[][..], &[][..]),
+    ] {
+        fine(&[&["convert", &at("semicolon.csv"), &at(name)], settings].concat());
+        assert_eq!(fine(&[&["cat", &at(name), "--as", "jsonl"], read].concat()), want, "{name}");
+    }
+    assert_eq!(std::fs::read_to_string(at("b.csv")).unwrap(), "a|b\n1|x;y\n-|z\n");
+    fine(&["convert", &at("semicolon.csv"), &at("f.csv"), "--set", "header=false"]);
+    assert_eq!(std::fs::read_to_string(at("f.csv")).unwrap(), "1,x;y\n,z\n");
+    // Several compressed files are one table, and answers are compressed by the name of the file.
+    fine(&["convert", &at("semicolon.csv"), &at("g.csv.gz")]);
+    let count = format!("SELECT count(*) AS n FROM '{}'", at("*.csv.gz"));
+    assert_eq!(fine(&["sql", &count, "--as", "csv"]), "n\n4\n");
+    fine(&["sql", &count, "-o", &at("n.csv.zst")]);
+    assert_eq!(fine(&["cat", &at("n.csv.zst"), "--as", "csv"]), "n\n4\n");
+    std::fs::write(at("bad.csv.gz"), "not gzip").unwrap();
+    assert!(fails(&["cat", &at("bad.csv.gz")], 1).contains("cannot be decompressed"));
+}
+
+#[test]
+fn several_files_are_merged_into_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    for month in ["1", "2", "3"] {
+        std::fs::write(
+            at(&format!("m{month}.csv")),
+            format!("time,site,speed\n2025-0{month}-01T00:00:00,a,{month}.5\n"),
+        )
+        .unwrap();
+        let settings = ["--set", "model=table", "--set", "tags=site", "--into", "fleet"];
+        fine(
+            &[&["convert", &at(&format!("m{month}.csv")), &at(&format!("m{month}.tsfile"))], &settings[..]]
+                .concat(),
+        );
+    }
+    fine(&["convert", &at("m*.tsfile"), &at("all.tsfile")]);
+    let query = format!("SELECT site, sum(speed) AS s FROM '{}' GROUP BY site", at("all.tsfile"));
+    assert_eq!(fine(&["sql", &query, "--as", "csv"]), "site,s\na,7.5\n");
+    let roles = support::json_of(&["info", &at("all.tsfile")])["tables"][0]["columns"].to_string();
+    assert!(roles.contains("\"tag\""), "{roles}");
+    fine(&["convert", &at("m1.csv"), &at("m3.csv"), &at("some.parquet"), "--limit", "2"]);
+    assert_eq!(
+        fine(&["sql", &format!("SELECT count(*) AS n FROM '{}'", at("some.parquet")), "--as", "csv"]),
+        "n\n2\n"
+    );
+    std::fs::write(at("other.csv"), "time,speed\n2025-04-01,1\n").unwrap();
+    let error = fails(&["convert", &at("m1.csv"), &at("other.csv"), &at("no.parquet")], 2);
+    assert!(error.contains("other columns") && !folder.path().join("no.parquet").exists(), "{error}");
+    assert!(fails(&["convert", &at("m1.csv"), &at("m2.csv"), &at("folder")], 2).contains("--to"));
+}

@@ -1,0 +1,166 @@
+//! Special files: pipes, devices, links, names with control characters; and files that are never overwritten.
+
+use std::io::Write;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::support::{fine, json_of, path, tess, text};
+
+const CSV: &str = "a,b\n1,2.5\n3,4.5\n";
+
+fn csv(folder: &Path) -> PathBuf {
+    let file = folder.join("rows.csv");
+    std::fs::write(&file, CSV).unwrap();
+    file
+}
+
+fn tet(folder: &Path, name: &str) -> PathBuf {
+    let file = folder.join(name);
+    fine(&["convert", path(&csv(folder)), path(&file), "--set", "codec=zstd"]);
+    file
+}
+
+fn pipe(file: &Path) {
+    assert!(Command::new("mkfifo").arg(file).status().unwrap().success());
+}
+
+/// Runs `tess` with input on its standard input.
+fn fed(args: &[&str], input: &[u8]) -> std::process::Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_tess"))
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(input).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn pipes_are_read_to_their_end() {
+    let folder = tempfile::tempdir().unwrap();
+    for input in ["-", "/dev/stdin"] {
+        let target = folder.path().join("out.parquet");
+        let out = fed(&["convert", input, path(&target), "--format", "csv", "--force"], CSV.as_bytes());
+        assert!(out.status.success(), "{input}: {}", text(&out.stderr));
+        let rows =
+            fine(&["convert", path(&target), path(&folder.path().join("x.jsonl")), "--force", "--json"]);
+        assert!(rows.contains("\"rows\": 2"), "{input}: {rows}");
+    }
+    let named = folder.path().join("named");
+    pipe(&named);
+    let writer = std::thread::spawn({
+        let named = named.clone();
+        move || std::fs::write(named, CSV).unwrap()
+    });
+    let target = folder.path().join("named.tatami");
+    fine(&["convert", path(&named), path(&target), "--format", "csv"]);
+    writer.join().unwrap();
+    assert_eq!(json_of(&["info", path(&target)])["tables"][0]["rows"], 2);
+}
+
+#[test]
+fn devices_and_pipes_are_written_and_links_are_followed() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = csv(folder.path());
+    fine(&["convert", path(&source), "/dev/null", "--to", "tet", "--force"]);
+    assert!(std::fs::metadata("/dev/null").unwrap().file_type().is_char_device());
+    let named = folder.path().join("named");
+    pipe(&named);
+    let reader = std::thread::spawn({
+        let named = named.clone();
+        move || std::fs::read(named).unwrap()
+    });
+    fine(&["convert", path(&source), path(&named), "--to", "tet"]);
+    assert_eq!(&reader.join().unwrap()[..4], b"TETR");
+    let (link, real) = (folder.path().join("link.tet"), folder.path().join("real.tet"));
+    symlink("real.tet", &link).unwrap();
+    assert_eq!(tess(&["convert", path(&source), path(&link)]).status.code(), Some(2), "the name is taken");
+    fine(&["convert", path(&source), path(&link), "--force"]);
+    assert!(link.is_symlink() && real.is_file());
+    std::fs::set_permissions(&real, std::fs::Permissions::from_mode(0o600)).unwrap();
+    fine(&["convert", path(&source), path(&link), "--force"]);
+    assert_eq!(std::fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(names(folder.path()), ["link.tet", "named", "real.tet", "rows.csv"]);
+}
+
+#[test]
+fn verify_continues_after_unreadable_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("many");
+    std::fs::create_dir_all(place.join("deep")).unwrap();
+    let good = tet(folder.path(), "good.tet");
+    std::fs::copy(&good, place.join("deep/z.tet")).unwrap();
+    symlink("nowhere", place.join("a.tet")).unwrap();
+    symlink("..", place.join("deep/up")).unwrap();
+    pipe(&place.join("p.tet"));
+    let out = tess(&["verify", path(&place)]);
+    let (shown, noted) = (text(&out.stdout), text(&out.stderr));
+    assert_eq!(out.status.code(), Some(3), "{shown}{noted}");
+    assert!(shown.contains("z.tet: ok") && shown.contains("1 ok, 0 damaged, 1 not readable"), "{shown}");
+    assert!(noted.contains("a.tet") && noted.contains("p.tet: skipped"), "{noted}");
+    let bytes = std::fs::read(&good).unwrap();
+    std::fs::write(place.join("m.tet"), &bytes[..bytes.len() - 4]).unwrap();
+    let out = tess(&["verify", path(&place), "--json"]);
+    assert_eq!(out.status.code(), Some(1), "damage counts more than what cannot be read");
+    let report: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
+    assert_eq!((report["ok"].as_bool(), report["reports"].as_array().unwrap().len()), (Some(false), 3));
+}
+
+#[test]
+fn a_conversion_of_many_never_replaces_one_of_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("m");
+    std::fs::create_dir(&place).unwrap();
+    tet(&place, "a.tet");
+    std::fs::rename(place.join("rows.csv"), place.join("a.csv")).unwrap();
+    let before = std::fs::read(place.join("a.tet")).unwrap();
+    let out = tess(&["convert", path(&place), path(&place), "--to", "tet", "--force"]);
+    assert!(out.status.success(), "{}", text(&out.stderr));
+    assert_eq!(std::fs::read(place.join("a.tet")).unwrap(), before);
+    assert_eq!(names(&place), ["a.csv", "a.csv.tet", "a.tet", "a.tet.tet"]);
+}
+
+#[test]
+fn the_target_of_a_repair_is_not_inside_its_source_and_nothing_is_left_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let array = folder.path().join("a.tiledb");
+    fine(&["convert", path(&csv(folder.path())), path(&array)]);
+    let out = tess(&["repair", path(&array), path(&array.join("x"))]);
+    assert_eq!(out.status.code(), Some(2), "{}", text(&out.stderr));
+    fine(&["repair", path(&array), path(&folder.path().join("b.tiledb"))]);
+    fine(&["verify", "--deep", path(&folder.path().join("b.tiledb"))]);
+    assert_eq!(names(folder.path()), ["a.tiledb", "b.tiledb", "rows.csv"]);
+}
+
+#[test]
+fn no_control_character_of_a_file_reaches_the_terminal() {
+    let folder = tempfile::tempdir().unwrap();
+    let evil = "\u{1b}]0;owned\u{7}";
+    let source = folder.path().join("x.jsonl");
+    std::fs::write(&source, serde_json::json!({ "k": evil, evil: 1 }).to_string() + "\n").unwrap();
+    let target = folder.path().join(format!("{evil}.tatami"));
+    fine(&["convert", path(&source), path(&target)]);
+    let clean = |out: &std::process::Output| {
+        let all = text(&out.stdout) + &text(&out.stderr);
+        assert!(!all.contains(['\u{1b}', '\u{7}']), "{all:?}");
+        assert!(all.contains("\\u001b"), "{all:?}");
+    };
+    for call in [vec!["info"], vec!["cat"], vec!["verify"], vec!["sketch"], vec!["cat", "--columns", evil]] {
+        clean(&tess(&[&call[..1], &[path(&target)], &call[1..]].concat()));
+    }
+    clean(&tess(&["cat", path(&target), "--columns", "\u{1b}none"]));
+    let info = json_of(&["info", path(&target)]);
+    assert_eq!(info["tables"][0]["columns"][1]["name"], evil);
+}

@@ -1,0 +1,148 @@
+//! The commands of the guides run verbatim, one after the other, on the samples of the demo.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::support::{fine, path, text};
+
+/// A block of shell commands, and the output that the next block of text shows.
+struct Example {
+    commands: String,
+    output: Option<String>,
+}
+
+/// The examples in a file of the documentation.
+fn examples(file: &str) -> Vec<Example> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(file);
+    let guide = std::fs::read_to_string(file).unwrap();
+    let blocks = guide.split("```sh\n").skip(1);
+    blocks
+        .map(|block| {
+            let (commands, rest) = block.split_once("```").unwrap();
+            let shown = rest.trim_start().strip_prefix("```text\n");
+            let output = shown.and_then(|shown| shown.split_once("```")).map(|(output, _)| output.to_owned());
+            Example { commands: commands.to_owned(), output }
+        })
+        .collect()
+}
+
+/// Whether a line is what the guide shows; `…` stands for anything.
+fn line_matches(shown: &str, line: &str) -> bool {
+    let mut parts = shown.trim_end().split('…');
+    let Some(mut rest) = parts.next().and_then(|first| line.trim_end().strip_prefix(first)) else {
+        return false;
+    };
+    let mut open = false;
+    for part in parts {
+        open = true;
+        let Some(at) = rest.find(part) else { return false };
+        rest = &rest[at + part.len()..];
+    }
+    rest.is_empty() || (open && shown.trim_end().ends_with('…'))
+}
+
+/// Whether the output is what the guide shows; a line `…` stands for any lines.
+fn output_matches(shown: &[&str], lines: &[&str]) -> bool {
+    match (shown.split_first(), lines.split_first()) {
+        (None, _) => lines.is_empty(),
+        (Some((first, rest)), _) if first.trim() == "…" => {
+            (0..=lines.len()).any(|skipped| output_matches(rest, &lines[skipped..]))
+        }
+        (Some((first, shown)), Some((line, lines))) => {
+            line_matches(first, line) && output_matches(shown, lines)
+        }
+        (Some(_), None) => false,
+    }
+}
+
+fn run(guide: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    // Some guides start in the repository, with its target/demo, others next to the folder of the samples.
+    for place in ["demo", "target/demo"] {
+        let place = folder.path().join(place);
+        std::fs::create_dir_all(place.parent().unwrap()).unwrap();
+        fine(&["demo", path(&place)]);
+    }
+    let tess = Path::new(env!("CARGO_BIN_EXE_tess")).parent().unwrap();
+    let search = format!("{}:{}", tess.display(), std::env::var("PATH").unwrap());
+    let examples = examples(guide);
+    assert!(examples.len() > 2, "{} examples in {guide}", examples.len());
+    let mut compared = 0;
+    for Example { commands, output } in examples {
+        let mut shell = Command::new("sh");
+        shell.args(["-e", "-c", &commands]).current_dir(folder.path()).env("PATH", &search);
+        let out = shell.output().unwrap();
+        assert!(out.status.success(), "{guide}:\n{commands}\n{}", text(&out.stderr));
+        if let Some(shown) = output {
+            compared += 1;
+            let printed = text(&out.stdout);
+            let same =
+                output_matches(&shown.lines().collect::<Vec<_>>(), &printed.lines().collect::<Vec<_>>());
+            assert!(same, "{guide} shows:\n{shown}\nprinted by:\n{commands}\n{printed}");
+        }
+    }
+    assert!(compared > 0, "no output is shown in {guide}");
+}
+
+#[test]
+fn shown_output_may_omit_parts() {
+    assert!(output_matches(&["a", "…", "b … d…"], &["a", "x", "y", "b c d e"]));
+    assert!(!output_matches(&["a", "b"], &["a", "b", "c"]));
+    assert!(!output_matches(&["a … c"], &["a b c d"]));
+}
+
+#[test]
+fn getting_started() {
+    run("getting-started.md");
+}
+
+#[cfg(feature = "sql")]
+#[test]
+fn convert() {
+    run("guides/convert.md");
+}
+
+#[test]
+fn tet() {
+    run("guides/tet.md");
+}
+
+#[test]
+fn tiledb() {
+    run("guides/tiledb.md");
+}
+
+#[test]
+fn tsfile() {
+    run("guides/tsfile.md");
+}
+
+#[cfg(feature = "sql")]
+#[test]
+fn tutorial_of_analytics() {
+    run("tutorials/analytics.md");
+}
+
+#[cfg(feature = "sql")]
+#[test]
+fn tutorial_of_time_series() {
+    run("tutorials/time-series.md");
+}
+
+#[cfg(feature = "sql")]
+#[test]
+fn tutorial_of_arrays() {
+    run("tutorials/arrays.md");
+}
+
+#[cfg(feature = "sql")]
+#[test]
+fn tutorial_of_search() {
+    run("tutorials/search.md");
+}
+
+#[cfg(feature = "sql")]
+#[test]
+fn tutorial_of_the_prompt() {
+    run("tutorials/prompt.md");
+}

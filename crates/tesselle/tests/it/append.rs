@@ -1,0 +1,208 @@
+//! Adding to containers that exist: what was there stays, what came is there too, and what does not fit changes nothing.
+
+use std::path::{Path, PathBuf};
+
+use tesselle::{Append, Depth, Driver, DriverOptions, Opener, Settings, append, convert, diff, verify};
+
+fn driver() -> Driver {
+    Driver::new(&DriverOptions::default().with_threads(2).with_memory(64 << 20)).unwrap()
+}
+
+fn csv(folder: &Path, name: &str, header: &str, rows: impl Iterator<Item = String>) -> PathBuf {
+    let path = folder.join(name);
+    let text: String = std::iter::once(format!("{header}\n")).chain(rows.map(|row| row + "\n")).collect();
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
+fn into(source: &Path, name: &str, pairs: &[&str]) -> PathBuf {
+    let target = source.with_file_name(name);
+    let conversion = convert(text(source), text(&target)).options(Settings::from_pairs(pairs).unwrap());
+    conversion.on(&driver()).run().unwrap_or_else(|error| panic!("{name}: {error}"));
+    target
+}
+
+fn add(source: &Path, target: &str) -> tesselle::Result<u64> {
+    add_with(source, target, |append| append)
+}
+
+fn add_with(source: &Path, target: &str, change: impl FnOnce(Append) -> Append) -> tesselle::Result<u64> {
+    change(append(text(source), target)).on(&driver()).run().map(|appended| appended.summary.rows)
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+fn assert_equal(left: &Path, right: &Path) {
+    let found = diff(text(left), text(right)).on(&driver()).run().unwrap();
+    assert!(found.is_equal(), "{}", found.to_json());
+}
+
+fn assert_sound(path: &Path) {
+    let report = verify(text(path)).depth(Depth::Deep).on(&driver()).run().unwrap();
+    assert!(report.ok(), "{:?}", report.findings());
+}
+
+fn series(range: std::ops::Range<i64>) -> impl Iterator<Item = String> {
+    range.map(|i| {
+        format!("{},{},{}", 1_000 * i, i % 7, if i % 5 == 0 { String::new() } else { format!("{i}.5") })
+    })
+}
+
+#[test]
+fn a_tsfile_of_every_version_goes_on_in_time() {
+    for version in ["0.8", "1", "2", "3", "4"] {
+        let folder = tempfile::tempdir().unwrap();
+        let (a, b) = (
+            csv(folder.path(), "a.csv", "time,n,x", series(0..3_000)),
+            csv(folder.path(), "b.csv", "time,n,x", series(3_000..4_000)),
+        );
+        let all = csv(folder.path(), "all.csv", "time,n,x", series(0..4_000));
+        let version = format!("version={version}");
+        let pairs = [version.as_str(), "time=time", "device=root.d1", "page_points=500"];
+        let (grown, whole) = (into(&a, "a.tsfile", &pairs), into(&all, "all.tsfile", &pairs));
+        assert_eq!(add(&b, text(&grown)).unwrap(), 1_000, "{version}");
+        assert_sound(&grown);
+        assert_equal(&grown, &whole);
+        // Times that are there already are refused, and change nothing.
+        let before = std::fs::read(&grown).unwrap();
+        assert!(add(&b, text(&grown)).is_err());
+        assert_eq!(std::fs::read(&grown).unwrap(), before);
+    }
+}
+
+#[test]
+fn aligned_devices_and_tables_of_a_tsfile_grow() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = |range: std::ops::Range<i64>| range.map(|i| format!("{i},p{},{}", i % 3, i * 2));
+    let a = csv(folder.path(), "a.csv", "time,plant,n", rows(0..900));
+    let b = csv(folder.path(), "b.csv", "time,plant,n", rows(900..1_200));
+    let all = csv(folder.path(), "all.csv", "time,plant,n", rows(0..1_200));
+    let pairs = ["model=table", "tags=plant", "device=t1"];
+    let (grown, whole) = (into(&a, "a.tsfile", &pairs), into(&all, "all.tsfile", &pairs));
+    assert_eq!(add(&b, text(&grown)).unwrap(), 300);
+    assert_sound(&grown);
+    assert_equal(&grown, &whole);
+    // A device that is new.
+    let other = csv(folder.path(), "c.csv", "time,plant,n", (0..10).map(|i| format!("{i},new,{i}")));
+    assert_eq!(add(&other, text(&grown)).unwrap(), 10);
+    assert_sound(&grown);
+
+    let a = csv(folder.path(), "d.csv", "time,x,y", (0..100).map(|i| format!("{i},{i},")));
+    let b = csv(folder.path(), "e.csv", "time,y", (100..150).map(|i| format!("{i},{i}")));
+    let all = csv(
+        folder.path(),
+        "f.csv",
+        "time,x,y",
+        (0..150).map(|i| if i < 100 { format!("{i},{i},") } else { format!("{i},,{i}") }),
+    );
+    let types = vec![("y".to_owned(), arrow_schema::DataType::Int64)];
+    let conversion = |target: &Path, source: &Path| {
+        let conversion = convert(text(source), text(target)).opener(Opener::new().types(types.clone()));
+        let conversion = conversion.set("aligned", "true").set("device", "root.a");
+        conversion.on(&driver()).run().unwrap();
+    };
+    let (grown, whole) = (folder.path().join("g.tsfile"), folder.path().join("h.tsfile"));
+    conversion(&grown, &a);
+    conversion(&whole, &all);
+    assert_eq!(add(&b, text(&grown)).unwrap(), 50);
+    assert_sound(&grown);
+    assert_equal(&grown, &whole);
+}
+
+#[test]
+fn a_new_device_and_points_of_many_series_join_a_tsfile() {
+    let folder = tempfile::tempdir().unwrap();
+    let a = csv(folder.path(), "a.csv", "time,n,x", series(0..50));
+    let grown = into(&a, "a.tsfile", &["time=time", "device=root.d1", "aligned=false"]);
+    add(&a, &format!("{}#root.d2", text(&grown))).unwrap();
+    let points = csv(
+        folder.path(),
+        "p.csv",
+        "device,measurement,time,value_int64",
+        (0..20).map(|i| format!("root.d{},n,{},{i}", 1 + i % 3, 1_000_000 + i)),
+    );
+    add(&points, text(&grown)).unwrap();
+    assert_sound(&grown);
+    let names = tesselle::open(text(&grown)).unwrap().table_names();
+    assert_eq!(names, ["root.d1", "root.d2", "root.d3"]);
+}
+
+#[test]
+fn a_tatami_file_gets_row_groups() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = |range: std::ops::Range<i64>| {
+        range.map(|i| format!("{i},name {},{}", i % 11, "long blob ".repeat(1 + i as usize % 5)))
+    };
+    let a = csv(folder.path(), "a.csv", "id,name,body", rows(0..4_000));
+    let b = csv(folder.path(), "b.csv", "id,name,body", rows(4_000..5_000));
+    let all = csv(folder.path(), "all.csv", "id,name,body", rows(0..5_000));
+    for pairs in [
+        &["sort_key=id", "bloom=name", "blob=body", "row_group_rows=1500", "page_rows=400"][..],
+        &["profile=extended", "codec=lz4"],
+    ] {
+        let (grown, whole) = (into(&a, "a.tatami", pairs), into(&all, "all.tatami", pairs));
+        assert_eq!(add(&b, text(&grown)).unwrap(), 1_000);
+        assert_sound(&grown);
+        assert_equal(&grown, &whole);
+        if pairs.contains(&"sort_key=id") {
+            let before = std::fs::read(&grown).unwrap();
+            assert!(add(&a, text(&grown)).is_err(), "keys go back");
+            assert_eq!(std::fs::read(&grown).unwrap(), before);
+        }
+        std::fs::remove_file(&grown).unwrap();
+        std::fs::remove_file(&whole).unwrap();
+    }
+}
+
+#[test]
+fn arrays_grow_by_cells_and_along_axes() {
+    let folder = tempfile::tempdir().unwrap();
+    let cells = |rows: std::ops::Range<i64>| {
+        rows.flat_map(|y| (0..7).map(move |x| format!("{y},{x},{}", 10 * y + x)))
+    };
+    let a = csv(folder.path(), "a.csv", "y,x,v", cells(0..10));
+    let b = csv(folder.path(), "b.csv", "y,x,v", cells(10..15));
+    let all = csv(folder.path(), "all.csv", "y,x,v", cells(0..15));
+    for kind in ["kind=sparse", "kind=dense"] {
+        let pairs = [kind, "dims=y,x", "domain.y=0:99", "domain.x=0:6", "extent.y=4", "extent.x=4"];
+        let (grown, whole) = (into(&a, "a.tiledb", &pairs), into(&all, "all.tiledb", &pairs));
+        assert_eq!(add(&b, text(&grown)).unwrap(), 35, "{kind}");
+        assert_sound(&grown);
+        assert_equal(&grown, &whole);
+        if kind == "kind=dense" {
+            // Values alone go behind the rows, in their order.
+            let values = csv(folder.path(), "v.csv", "v", (0..14).map(|i| i.to_string()));
+            assert_eq!(add(&values, text(&grown)).unwrap(), 14);
+            let odd = csv(folder.path(), "w.csv", "v", (0..13).map(|i| i.to_string()));
+            assert!(add(&odd, text(&grown)).is_err());
+            assert_eq!(tesselle::open(text(&grown)).unwrap().default_table().unwrap().row_count(), Some(119));
+        }
+        std::fs::remove_dir_all(&grown).unwrap();
+        std::fs::remove_dir_all(&whole).unwrap();
+    }
+    let pairs = ["axes=2", "shape=10,7", "chunk=4,4"];
+    let grown = into(&a, "a.tet", &pairs);
+    let added = into(&a, "again.tet", &pairs);
+    assert_eq!(add_with(&added, text(&grown), |append| append.axis("1")).unwrap(), 70);
+    assert_sound(&grown);
+    let array = tesselle::open(text(&grown)).unwrap().default_table().unwrap().array().unwrap();
+    assert_eq!(array.shape(), [10, 14]);
+    assert!(add(&a, text(&grown)).is_err(), "rows are no tensor");
+}
+
+#[test]
+fn what_cannot_grow_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let a = csv(folder.path(), "a.csv", "time,n", (0..5).map(|i| format!("{i},{i}")));
+    let parquet = into(&a, "a.parquet", &[]);
+    assert!(add(&a, text(&parquet)).unwrap_err().to_string().contains("appended"));
+    let missing = folder.path().join("none.tsfile");
+    assert!(add(&a, text(&missing)).unwrap_err().to_string().contains("does not exist"));
+    let tsfile = into(&a, "a.tsfile", &["time=time", "aligned=true"]);
+    let text_column = csv(folder.path(), "b.csv", "time,n", (10..15).map(|i| format!("{i},word")));
+    assert!(add(&text_column, text(&tsfile)).is_err());
+    let more = csv(folder.path(), "c.csv", "time,n,z", (10..15).map(|i| format!("{i},{i},{i}")));
+    assert!(add(&more, text(&tsfile)).is_err());
+}

@@ -1,0 +1,124 @@
+//! The write builders: rows and arrays, in every format that supports them.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Float32Type;
+use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch};
+use tesselle::array::MemoryArray;
+use tesselle::driver::CancelToken;
+use tesselle::{Attribute, ErrorKind};
+
+fn rows() -> RecordBatch {
+    let time: ArrayRef = Arc::new(Int64Array::from_iter_values(0..100));
+    let value: ArrayRef = Arc::new(Float64Array::from_iter_values((0..100).map(f64::from)));
+    RecordBatch::try_from_iter([("time", time), ("value", value)]).unwrap()
+}
+
+fn read(uri: &str, column: &str) -> ArrayRef {
+    let table = tesselle::open(uri).unwrap().default_table().unwrap();
+    let batches = table.scan().columns([column]).rows().unwrap().read_all().unwrap();
+    arrow_select::concat::concat_batches(&batches[0].schema(), &batches).unwrap().column(0).clone()
+}
+
+#[test]
+fn rows_are_written_in_every_supporting_format() {
+    let folder = tempfile::tempdir().unwrap();
+    let batch = rows();
+    let mut formats = 0;
+    for format in tesselle::formats().iter().filter(|format| format.capabilities().rows_in) {
+        // An npy file is one column, and the vectors of Zarr are one array each.
+        if matches!(format.name(), "npy" | "zarr") {
+            continue;
+        }
+        let uri = folder.path().join(format!("rows.{}", format.extensions()[0]));
+        let uri = uri.to_str().unwrap();
+        let mut create = tesselle::create(uri, batch.schema()).format(format.name());
+        if format.name() == "tiledb" {
+            create = create.set("dims", "time");
+        }
+        let mut writer = create.start().unwrap();
+        writer.write(&batch.slice(0, 60)).unwrap();
+        writer.write(&batch.slice(60, 40)).unwrap();
+        let report = writer.finish().unwrap();
+        assert_eq!((report.format, report.summary.rows), (format.name(), 100), "{uri}");
+        let values = read(uri, "value");
+        assert_eq!(values.as_primitive::<arrow_array::types::Float64Type>().values().len(), 100, "{uri}");
+        formats += 1;
+    }
+    assert!(formats >= 7, "{formats}");
+}
+
+#[test]
+fn arrays_are_written_in_every_supporting_format() {
+    let folder = tempfile::tempdir().unwrap();
+    let cells: Vec<f32> = (0..12).map(|n| n as f32 / 2.0).collect();
+    let field = MemoryArray::from_slice(&cells, [4, 3]).unwrap().with_axis_names(["y", "x"]).unwrap();
+    let mut formats = 0;
+    for format in tesselle::formats().iter().filter(|format| format.capabilities().arrays_in) {
+        let uri = folder.path().join(format!("field.{}", format.extensions()[0]));
+        let uri = uri.to_str().unwrap();
+        let report = tesselle::create_array(uri, field.clone()).format(format.name()).write().unwrap();
+        assert_eq!((report.format, report.summary.rows), (format.name(), 12), "{uri}");
+        let table = tesselle::open(uri).unwrap().default_table().unwrap();
+        let array = table.array().unwrap();
+        let name = array_column(&table);
+        assert_eq!(array.shape(), [4, 3], "{uri}");
+        assert_eq!(read(uri, &name).as_primitive::<Float32Type>().values().as_ref(), cells, "{uri}");
+        // The array of a file is a source like any other.
+        let copy = format!("{uri}.copy.npy");
+        tesselle::create_array(&copy, array).write().unwrap();
+        assert_eq!(read(&copy, "value").as_primitive::<Float32Type>().values().as_ref(), cells, "{uri}");
+        formats += 1;
+    }
+    assert!(formats >= 4, "{formats}");
+}
+
+fn array_column(table: &tesselle::DatasetTable) -> String {
+    table.table().array_columns().remove(0)
+}
+
+#[test]
+fn a_target_is_replaced_only_on_request() {
+    let folder = tempfile::tempdir().unwrap();
+    let uri = folder.path().join("a.tet");
+    let uri = uri.to_str().unwrap();
+    let field = |value: i32| MemoryArray::from_slice(&[value; 4], [4]).unwrap();
+    tesselle::create_array(uri, field(1)).write().unwrap();
+    let error = tesselle::create_array(uri, field(2)).write().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+    assert!(tesselle::create(uri, rows().schema()).start().is_err());
+    tesselle::create_array(uri, field(3)).overwrite(true).write().unwrap();
+    assert_eq!(read(uri, "value").as_primitive::<arrow_array::types::Int32Type>().value(0), 3);
+}
+
+#[test]
+fn attributes_are_kept_and_a_dropped_writer_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let uri = folder.path().join("a.parquet");
+    let uri = uri.to_str().unwrap();
+    let batch = rows();
+    let mut writer = tesselle::create(uri, batch.schema()).start().unwrap();
+    writer.write(&batch).unwrap();
+    drop(writer);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    let create = tesselle::create(uri, batch.schema()).attribute(Attribute::new("site", "north"));
+    let mut writer = create.start().unwrap();
+    assert_eq!(writer.fitted().kept, ["site"]);
+    writer.write(&batch).unwrap();
+    assert_eq!(writer.finish().unwrap().kept, ["site"]);
+}
+
+#[test]
+fn a_canceled_write_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let uri = folder.path().join("a.csv");
+    let uri = uri.to_str().unwrap();
+    let token = CancelToken::new();
+    let mut writer = tesselle::create(uri, rows().schema()).cancel_with(&token).start().unwrap();
+    writer.write(&rows()).unwrap();
+    token.cancel();
+    assert_eq!(writer.write(&rows()).unwrap_err().kind(), ErrorKind::Canceled);
+    assert_eq!(writer.finish().unwrap_err().kind(), ErrorKind::Canceled);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}

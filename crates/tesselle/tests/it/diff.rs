@@ -1,0 +1,180 @@
+//! Comparison of tables: by position, time, dimensions, sort key and key; across formats; within a memory limit.
+
+use std::path::{Path, PathBuf};
+
+use tesselle::{Diff, Difference, Driver, DriverOptions, Settings, convert, diff};
+
+fn driver() -> Driver {
+    Driver::new(&DriverOptions::default().with_threads(2).with_memory(64 << 20)).unwrap()
+}
+
+fn run(left: &Path, right: &Path, change: impl FnOnce(Diff) -> Diff) -> tesselle::Result<Difference> {
+    change(diff(left.to_str().unwrap(), right.to_str().unwrap())).on(&driver()).run()
+}
+
+fn csv(folder: &Path, name: &str, header: &str, rows: impl Iterator<Item = String>) -> PathBuf {
+    let path = folder.join(name);
+    let text: String = std::iter::once(format!("{header}\n")).chain(rows.map(|row| row + "\n")).collect();
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
+fn into(source: &Path, name: &str, pairs: &[&str]) -> PathBuf {
+    let target = source.with_file_name(name);
+    let conversion = convert(source.to_str().unwrap(), target.to_str().unwrap());
+    let conversion = conversion.options(Settings::from_pairs(pairs).unwrap());
+    conversion.on(&driver()).run().unwrap_or_else(|error| panic!("{name}: {error}"));
+    target
+}
+
+#[test]
+fn by_position_the_first_differences_are_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let a = csv(folder.path(), "a.csv", "v,w", (0..1000).map(|i| format!("{i},x{i}")));
+    let b = csv(
+        folder.path(),
+        "b.csv",
+        "v,w",
+        (0..1003).map(|i| format!("{},x{i}", if i % 100 == 7 { -1 } else { i })),
+    );
+    let found = run(&a, &b, |d| d.shown(3)).unwrap();
+    assert!(!found.is_equal());
+    assert_eq!((found.rows, found.values, found.unmatched), ((1000, 1003), 10, (0, 3)));
+    assert_eq!(found.first.len(), 3);
+    assert_eq!(found.first[1], serde_json::json!({"row": 107, "column": "v", "left": "107", "right": "-1"}));
+    assert_eq!(run(&a, &b, |d| d.columns(["w"])).unwrap().values, 0);
+    assert!(run(&a, &b, |d| d.columns(["q"])).is_err());
+}
+
+#[test]
+fn by_key_rows_match_wherever_they_stand() {
+    let folder = tempfile::tempdir().unwrap();
+    let a = csv(folder.path(), "a.csv", "id,v", (0..500).map(|i| format!("{i},{}", i * 2)));
+    let b = csv(
+        folder.path(),
+        "b.csv",
+        "id,v",
+        (1..501).rev().map(|i| format!("{i},{}", if i == 42 { 0 } else { i * 2 })),
+    );
+    let found = run(&a, &b, |d| d.key(["id"])).unwrap();
+    assert_eq!((found.values, found.unmatched, found.rows), (1, (1, 1), (500, 500)));
+    assert_eq!(
+        found.first[0],
+        serde_json::json!({"key": {"id": "42"}, "column": "v", "left": "84", "right": "0"})
+    );
+    assert!(run(&a, &b, |d| d.key(["ident"])).is_err());
+}
+
+#[test]
+fn sparse_arrays_match_by_their_dimensions() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = |step: usize| (0..400).map(move |i| format!("{},{},{}", i * step % 401, i % 7, i));
+    let a = csv(folder.path(), "a.csv", "x,y,v", rows(1));
+    let a = into(&a, "a.tiledb", &["dims=x,y", "kind=sparse"]);
+    let b = csv(folder.path(), "b.csv", "x,y,v", rows(1).collect::<Vec<_>>().into_iter().rev());
+    // Against an array in another order, and against rows in another order.
+    let array = into(
+        &b,
+        "b.tiledb",
+        &["dims=x,y", "kind=sparse", "cell_order=hilbert", "domain.x=0:400", "domain.y=0:6"],
+    );
+    assert!(run(&a, &array, |d| d).unwrap().is_equal());
+    assert!(run(&a, &b, |d| d).unwrap().is_equal());
+    let c = csv(folder.path(), "c.csv", "x,y,v", rows(3));
+    let found = run(&a, &c, |d| d).unwrap();
+    assert!(found.unmatched.0 > 0 && found.unmatched.0 == found.unmatched.1, "{found:?}");
+}
+
+#[test]
+fn times_and_sort_keys_match_across_formats() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = (0..3000).map(|i| format!("{},{}.25", i * 60_000, i % 90));
+    let source = csv(folder.path(), "s.csv", "time,v", rows);
+    let tsfile = into(&source, "s.tsfile", &[]);
+    let tatami = into(&source, "s.tatami", &["sort_key=time"]);
+    for (a, b) in [(&tsfile, &tatami), (&tsfile, &source), (&tatami, &source)] {
+        let found = run(a, b, |d| d).unwrap();
+        assert_eq!((found.values, found.unmatched), (0, (0, 0)), "{found:?}");
+        let found = run(a, b, |d| d.key(["time"])).unwrap();
+        assert_eq!((found.values, found.unmatched, found.rows), (0, (0, 0), (3000, 3000)), "{found:?}");
+    }
+}
+
+#[test]
+fn a_key_matches_more_rows_than_fit_the_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows =
+        |salt: i64| (0..60_000_i64).map(move |i| format!("{},{}", (i * 48_271 + salt) % 60_013, i % 5));
+    let a = csv(folder.path(), "a.csv", "id,v", rows(0));
+    let b = csv(folder.path(), "b.csv", "id,v", rows(0).collect::<Vec<_>>().into_iter().rev());
+    let found = run(&a, &b, |d| d.key(["id"]).memory(200_000)).unwrap();
+    assert!(found.is_equal(), "{found:?}");
+    assert_eq!(found.rows.0, 60_000);
+}
+
+#[test]
+fn columns_that_differ_in_type_are_reported_and_still_compared() {
+    let folder = tempfile::tempdir().unwrap();
+    let a = csv(folder.path(), "a.csv", "n,only_a", (0..10).map(|i| format!("{i},1")));
+    let b = csv(folder.path(), "b.csv", "n,only_b", (0..10).map(|i| format!("{i}.0,1")));
+    let found = run(&a, &b, |d| d).unwrap();
+    assert_eq!(found.values, 0);
+    assert_eq!(found.schema.len(), 3, "{:?}", found.schema);
+    assert!(!found.is_equal());
+    let text = csv(folder.path(), "t.csv", "n", (0..10).map(|i| format!("x{i}")));
+    assert!(run(&a, &text, |d| d).is_err() || !run(&a, &text, |d| d).unwrap().is_equal());
+}
+
+#[test]
+fn containers_are_compared_table_by_table() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = |odd: i64| {
+        (0..900).map(move |i| format!("root.d{},{},{}", i % 3, i, if i == odd { -1 } else { i * 2 }))
+    };
+    let a = csv(folder.path(), "a.csv", "device,time,n", rows(-1));
+    let b = csv(folder.path(), "b.csv", "device,time,n", rows(301));
+    let pairs = |version: &'static str| ["device_column=device", "time=time", "aligned=false", version];
+    let (old, new) = (into(&a, "a.tsfile", &pairs("version=1")), into(&a, "b.tsfile", &pairs("version=4")));
+    let found = run(&old, &new, |d| d).unwrap();
+    assert!(found.is_equal(), "{}", found.to_json());
+    assert_eq!((found.tables, found.rows), (3, (900, 900)));
+    let other = into(&b, "c.tsfile", &pairs("version=4"));
+    let found = run(&old, &other, |d| d).unwrap();
+    assert_eq!((found.values, found.first.len()), (1, 1));
+    assert_eq!(found.first[0]["table"], "root.d1");
+    // A table of one side alone is a difference.
+    let fewer =
+        csv(folder.path(), "d.csv", "device,time,n", rows(-1).filter(|row| !row.starts_with("root.d2")));
+    let fewer = into(&fewer, "d.tsfile", &pairs("version=4"));
+    let found = run(&old, &fewer, |d| d).unwrap();
+    assert!(!found.is_equal() && found.schema == ["table 'root.d2' is only on the left"]);
+}
+
+#[test]
+fn points_of_many_series_match_by_series_and_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = || (0..600).map(|i| format!("root.d{},{i},{},{}", i % 3, i * 2, i % 5));
+    let a = csv(folder.path(), "a.csv", "device,time,n,m", rows());
+    let pairs = ["device_column=device", "time=time", "aligned=false"];
+    let (grouped, apart) = (
+        into(&a, "a.tsfile", &[&pairs[..], &["group_bytes=2000", "page_points=10"]].concat()),
+        into(&a, "b.tsfile", &pairs),
+    );
+    let long = |path: &Path| PathBuf::from(format!("{}#*", path.display()));
+    let found = run(&long(&grouped), &long(&apart), |d| d).unwrap();
+    assert!(found.is_equal(), "{}", found.to_json());
+    assert_eq!(found.rows, (1200, 1200));
+}
+
+#[test]
+fn floats_within_the_tolerance_are_equal() {
+    let folder = tempfile::tempdir().unwrap();
+    let a = csv(folder.path(), "a.csv", "i,x", (0..100).map(|i| format!("{i},{i}.5")));
+    let b = csv(folder.path(), "b.csv", "i,x", (0..100).map(|i| format!("{i},{i}.501")));
+    let with = |text: &str| run(&a, &b, |d| d.tolerance(text.parse().unwrap())).unwrap().values;
+    assert_eq!(run(&a, &b, |d| d).unwrap().values, 100);
+    assert_eq!((with("0.0011"), with("0.0009")), (0, 100));
+    // A thousandth is one percent of 0.1.
+    assert_eq!(with("1%"), 0);
+    assert_eq!(with("0.01%"), 10);
+}
