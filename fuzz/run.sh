@@ -3,7 +3,7 @@
 #   fuzz/run.sh [TARGET…]             the named targets, or all
 #   fuzz/run.sh --replay [TARGET…]    only the seeds, each once
 #   fuzz/run.sh --minimize [TARGET…]  rebuilds the seeds: the fewest inputs that reach what all inputs found so far do
-# Needs cargo-fuzz (cargo install cargo-fuzz). The flags are unstable: the pinned compiler is told to take them.
+# Needs cargo-fuzz (cargo install cargo-fuzz). The flags are unstable: RUSTC_BOOTSTRAP makes the pinned compiler accept them.
 set -euo pipefail
 cd "$(dirname "$0")"
 if ! cargo fuzz --version >/dev/null 2>&1; then

@@ -93,7 +93,7 @@ class TesselleBackend(BackendEntrypoint):  # type: ignore[misc, unused-ignore]
         return Dataset(variables, coordinates, container.metadata)
 
     def guess_can_open(self, filename_or_obj: Any) -> bool:
-        """Whether the name says that this engine is meant."""
+        """Whether the name is one of this engine."""
         return str(filename_or_obj).lower().rstrip("/").endswith((".tet", ".tiledb"))
 
 

@@ -24,7 +24,7 @@ def cases(name: str) -> list[pathlib.Path]:
 
 
 def expected(case: pathlib.Path) -> Any:
-    """Returns what a case says about itself."""
+    """Returns the expected contents of a case."""
     return json.loads((case / "expected.json").read_text(encoding="utf-8"))
 
 

@@ -17,11 +17,11 @@ CASES = cases("tatami")
 def _files(case: pathlib.Path, field: str) -> dict[str, dict[str, Any]]:
     """Returns the files of a case about which a field is said."""
     files: dict[str, dict[str, Any]] = expected(case).get("files") or {}
-    return {name: says for name, says in files.items() if field in says and (case / name).is_file()}
+    return {name: facts for name, facts in files.items() if field in facts and (case / name).is_file()}
 
 
 COLUMNS = [case for case in CASES if _files(case, "columns")]
-DAMAGED = [case for case in CASES if any(says["stage"] == "open" for says in _files(case, "stage").values())]
+DAMAGED = [case for case in CASES if any(facts["stage"] == "open" for facts in _files(case, "stage").values())]
 SCANS = [case for case in CASES if expected(case).get("scans")]
 LOOKUPS = [case for case in CASES if expected(case).get("lookups")]
 SEGMENTS = [
@@ -34,9 +34,9 @@ SEGMENTS = [
 
 @pytest.mark.parametrize("case", COLUMNS, ids=lambda case: case.name)
 def test_columns_are_those_of_the_original(case: pathlib.Path) -> None:
-    for name, says in _files(case, "columns").items():
+    for name, facts in _files(case, "columns").items():
         table = ts.open(case / name, text_as_binary=True, deleted=True).table().to_arrow()
-        for column, values in says["columns"].items():
+        for column, values in facts["columns"].items():
             assert_same(table[column], values, "")
 
 
@@ -50,12 +50,12 @@ def test_columns_follow_their_formula(case: pathlib.Path) -> None:
 
 @pytest.mark.parametrize("case", DAMAGED, ids=lambda case: case.name)
 def test_damage_has_the_class_of_the_original(case: pathlib.Path) -> None:
-    for name, says in _files(case, "stage").items():
-        if says["stage"] != "open":
+    for name, facts in _files(case, "stage").items():
+        if facts["stage"] != "open":
             continue
         with pytest.raises(ts.DataError) as refused:
             ts.open(case / name, format="tatami")
-        assert refused.value.kind == says["class"], name
+        assert refused.value.kind == facts["class"], name
         assert refused.value.file
 
 

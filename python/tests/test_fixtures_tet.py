@@ -15,17 +15,17 @@ CASES = [case for case in cases("tet") if (case / expected(case).get("file", "da
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_arrays_are_those_of_the_original(case: pathlib.Path) -> None:
-    says = expected(case)
-    path = case / says.get("file", "data.tet")
-    if not says.get("opens", False):
+    facts = expected(case)
+    path = case / facts.get("file", "data.tet")
+    if not facts.get("opens", False):
         with pytest.raises(ts.Error) as refused:
             ts.open(path, format="tet")
-        assert refused.value.kind == says["error_class"]
+        assert refused.value.kind == facts["error_class"]
         return
     container = ts.open(path, format="tet")
     assert container.format == "tet"
     seen = set()
-    for dataset in says["datasets"]:
+    for dataset in facts["datasets"]:
         if dataset["name"] in seen:
             continue
         seen.add(dataset["name"])
@@ -49,7 +49,7 @@ def test_arrays_are_those_of_the_original(case: pathlib.Path) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_verify_agrees_with_the_original(case: pathlib.Path) -> None:
-    says = expected(case)
-    path = case / says.get("file", "data.tet")
+    facts = expected(case)
+    path = case / facts.get("file", "data.tet")
     report = ts.verify(path, format="tet")
-    assert report.ok == says["verify_deep"]["ok"], report
+    assert report.ok == facts["verify_deep"]["ok"], report

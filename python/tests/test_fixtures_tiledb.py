@@ -18,10 +18,10 @@ UNREADABLE = [case for case in CASES if expected(case).get("unreadable_by_2_30")
 PLAIN = [case for case in READ if expected(case)["kind"] == "dense" and "encryption" not in expected(case)]
 
 
-def _options(says: dict[str, Any], read: dict[str, Any]) -> dict[str, Any]:
+def _options(facts: dict[str, Any], read: dict[str, Any]) -> dict[str, Any]:
     options: dict[str, Any] = {"raw": True, "text_as_binary": True, "format": "tiledb"}
-    if "encryption" in says:
-        options["key"] = says["encryption"]["key_utf8"]
+    if "encryption" in facts:
+        options["key"] = facts["encryption"]["key_utf8"]
     times = read.get("open", {})
     if times:
         options["between"] = (times.get("timestamp_start", 0), times.get("timestamp_end", 2**63))
@@ -33,28 +33,28 @@ def _slice(read: dict[str, Any]) -> str | None:
     return None if box is None else ",".join(f"{low}:{high + 1}" for low, high in box)
 
 
-def _where(says: dict[str, Any], read: dict[str, Any]) -> str | None:
+def _where(facts: dict[str, Any], read: dict[str, Any]) -> str | None:
     """Returns a box of sparse cells as a condition; both ends are inside."""
     box = read.get("subarray")
     if box is None:
         return None
-    names = [f'"{dimension["name"]}"' for dimension in says["dimensions"]]
+    names = [f'"{dimension["name"]}"' for dimension in facts["dimensions"]]
     return " AND ".join(f"{name} BETWEEN {low!r} AND {high!r}" for name, (low, high) in zip(names, box, strict=True))
 
 
 @pytest.mark.parametrize("case", READ, ids=lambda case: case.name)
 def test_reads_are_those_of_the_original(case: pathlib.Path) -> None:
-    says = expected(case)
-    for read in says["reads"]:
+    facts = expected(case)
+    for read in facts["reads"]:
         fields = read["fields"]
-        options = _options(says, read)
-        if says["kind"] == "dense":
+        options = _options(facts, read)
+        if facts["kind"] == "dense":
             narrowed = {"slice": _slice(read)}
         else:
-            narrowed = {"where": _where(says, read)}
+            narrowed = {"where": _where(facts, read)}
             options["text_as_binary"] = narrowed["where"] is None
         table = ts.scan(case / "array", columns=list(fields), **narrowed, **options).to_arrow()
-        if says["kind"] == "dense":
+        if facts["kind"] == "dense":
             for name, field in fields.items():
                 assert_same(table[name], field["values"], field["type"])
         else:
@@ -70,21 +70,21 @@ def _rows(columns: dict[str, list[Any]]) -> list[str]:
 
 @pytest.mark.parametrize("case", LABELED, ids=lambda case: case.name)
 def test_metadata_is_that_of_the_original(case: pathlib.Path) -> None:
-    says = expected(case)
-    info = ts.open(case / "array", format="tiledb", key=_options(says, {}).get("key")).info()["metadata"]
-    assert {key: stored["hex"] for key, stored in info.items()} == {k: v["hex"] for k, v in says["metadata"].items()}
+    facts = expected(case)
+    info = ts.open(case / "array", format="tiledb", key=_options(facts, {}).get("key")).info()["metadata"]
+    assert {key: stored["hex"] for key, stored in info.items()} == {k: v["hex"] for k, v in facts["metadata"].items()}
 
 
 @pytest.mark.parametrize("case", GROUPS, ids=lambda case: case.name)
 def test_groups_are_those_of_the_original(case: pathlib.Path) -> None:
-    says = expected(case)
+    facts = expected(case)
     group = ts.open(case / "array", format="tiledb")
-    assert len(group.info()["members"]) == len(says["members"])
-    assert group.metadata == says.get("metadata", {})
-    if "a1" in says:
-        assert group["first"].array()[...].tolist() == says["a1"]
+    assert len(group.info()["members"]) == len(facts["members"])
+    assert group.metadata == facts.get("metadata", {})
+    if "a1" in facts:
+        assert group["first"].array()[...].tolist() == facts["a1"]
         nested = group["sub/nested"].to_arrow()
-        assert {name: nested[name].to_pylist() for name in says["a2"]} == says["a2"]
+        assert {name: nested[name].to_pylist() for name in facts["a2"]} == facts["a2"]
 
 
 @pytest.mark.parametrize("case", UNREADABLE, ids=lambda case: case.name)

@@ -67,16 +67,16 @@ def test_series_are_those_of_the_original(case: pathlib.Path) -> None:
 
 @pytest.mark.parametrize("case", TABLES, ids=lambda case: case.name)
 def test_rows_are_those_of_the_original(case: pathlib.Path) -> None:
-    says = expected(case)
-    ((name, columns),) = says["tables"].items()
+    facts = expected(case)
+    ((name, columns),) = facts["tables"].items()
     kinds = {"time": "INT64"} | {column[0]: column[1] for column in columns}
     tags = [column[0] for column in columns if column[5] == 0]
     table = ts.open(_file(case), text_as_binary=True)[name]
     assert set(table.columns) == set(kinds)
     found = table.scan(columns=list(kinds)).to_arrow()
-    assert found.num_rows == len(says["rows"]) == table.scan().count()
+    assert found.num_rows == len(facts["rows"]) == table.scan().count()
     got = {column: of_arrow(_days(found[column], kind)) for column, kind in kinds.items()}
-    want = {column: [of_expected(row[column], kind) for row in says["rows"]] for column, kind in kinds.items()}
+    want = {column: [of_expected(row[column], kind) for row in facts["rows"]] for column, kind in kinds.items()}
     assert _sorted(got, tags) == _sorted(want, tags)
 
 
@@ -89,13 +89,13 @@ def _sorted(columns: dict[str, list[Any]], tags: list[str]) -> list[tuple[Any, .
 
 @pytest.mark.parametrize("case", CUT, ids=lambda case: case.name)
 def test_what_is_left_of_cut_files_is_repaired(case: pathlib.Path, tmp_path: pathlib.Path) -> None:
-    says = expected(case)
+    facts = expected(case)
     assert not ts.verify(_file(case)).ok
     report = ts.repair(_file(case), tmp_path / "whole.tsfile")
     assert report.findings
-    devices = says.get("devices")
+    devices = facts.get("devices")
     if devices is None:
-        # All data of the uncut file is there: the case of the same version without the cut says what it is.
+        # All data of the uncut file is there: the case of the same version without the cut lists it.
         uncut = case.parent / f"{case.name.split('-')[0]}-multi"
         devices = expected(uncut)["devices"]
     container = ts.open(tmp_path / "whole.tsfile", text_as_binary=True)

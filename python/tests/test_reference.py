@@ -1,4 +1,4 @@
-"""The reference says what the docstrings say, and every public name has one."""
+"""The reference matches the docstrings, and every public name has one."""
 
 from __future__ import annotations
 

@@ -197,7 +197,7 @@ public class TsFileBench {
     return total;
   }
 
-  /** Count, least and greatest value of each column over all devices. */
+  /** Count, min and max of each column over all devices. */
   double statistics(File source) throws Exception {
     double counts = 0;
     Map<String, double[]> bounds = new HashMap<>();

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the Python package for speed and installs it beside its rivals.
+# Builds the Python package for speed and installs it next to its rivals.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=$PWD/.venv/python

@@ -137,7 +137,7 @@ def checksum(batch, name):
 
 
 def statistics(path):
-    """Count, least and greatest value of each column over all devices."""
+    """Count, min and max of each column over all devices."""
     reader = TsFileReader(str(path))
     counts, bounds = 0, {}
     for group in reader.get_timeseries_metadata().values():

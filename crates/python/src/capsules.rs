@@ -61,8 +61,8 @@ pub(crate) fn import(data: &Bound<'_, PyAny>) -> PyResult<Reader> {
     if data.hasattr("__arrow_c_stream__")? {
         let capsule = data.call_method0("__arrow_c_stream__")?;
         let pointer = pointer(&capsule, c"arrow_array_stream")?;
-        // SAFETY: the name of the capsule says that it holds such a stream; `from_raw` moves it out and leaves a released
-        // one behind, which the capsule's destructor accepts.
+        // SAFETY: the name of the capsule guarantees that it contains such a stream; `from_raw` moves it out and leaves a
+        // released one behind, which the capsule's destructor accepts.
         let reader = unsafe { ArrowArrayStreamReader::from_raw(pointer.cast().as_ptr()) };
         return Ok(Box::new(reader.map_err(refused)?));
     }
@@ -92,7 +92,7 @@ pub(crate) fn codec(session: &Bound<'_, PyAny>) -> PyResult<FFI_LogicalExtension
     let capsule = session.call_method0("__datafusion_logical_extension_codec__")?;
     let pointer =
         pointer(&capsule, c"datafusion_logical_extension_codec")?.cast::<FFI_LogicalExtensionCodec>();
-    // SAFETY: the name of the capsule says that it holds such a codec, which stays in it.
+    // SAFETY: the name of the capsule guarantees that it contains such a codec, which stays in it.
     Ok(unsafe { pointer.as_ref() }.clone())
 }
 

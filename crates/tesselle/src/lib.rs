@@ -142,7 +142,7 @@ pub use append::{Append, Appended, append, append_array, append_rows};
 pub use compression::Compression;
 pub use convert::{Convert, convert};
 pub use create::{Create, CreateArray, WriteReport, Writer, create, create_array};
-pub use diff::{Diff, Difference, Tolerance, diff};
+pub use diff::{Diff, Difference, DifferingValue, RowPlace, Tolerance, diff};
 pub use health::{Repair, RepairedInPlace, Verify, repair, verify};
 pub use logical::start as start_write;
 pub use name::Uri;

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use clap::Args;
-use tesselle::{Difference, Result, Tolerance};
+use tesselle::{Difference, Result, RowPlace, Tolerance};
 
 use crate::args::{ReadArgs, ResourceArgs};
 use crate::progress::Bar;
@@ -108,24 +108,28 @@ fn text(difference: &Difference) -> String {
         let _ = writeln!(text, "{} values differ", format::count(difference.values));
     }
     for value in &difference.first {
-        let place = value
-            .get("row")
-            .map_or_else(|| format!("key {}", key(&value["key"])), |row| format!("row {row}"));
-        let table = value.get("table").map(|table| format!("table {table}, ")).unwrap_or_default();
-        let _ = writeln!(
-            text,
-            "  {table}{place}, {}: {} on the left, {} on the right",
-            value["column"], value["left"], value["right"]
-        );
+        let place = match &value.row {
+            RowPlace::Number(row) => format!("row {row}"),
+            RowPlace::Key(cells) => format!("key {}", key(cells)),
+        };
+        let table = value
+            .table
+            .as_deref()
+            .map_or_else(String::new, |table| format!("table {}, ", quoted(Some(table))));
+        let (left, right) = (quoted(value.left.as_deref()), quoted(value.right.as_deref()));
+        let column = quoted(Some(&value.column));
+        let _ = writeln!(text, "  {table}{place}, {column}: {left} on the left, {right} on the right");
     }
     text
 }
 
 /// The values of a key, as `name=value`.
-fn key(value: &serde_json::Value) -> String {
-    let cells = value.as_object().into_iter().flatten().map(|(name, value)| match value.as_str() {
-        Some(text) => format!("{name}={text}"),
-        None => format!("{name}={value}"),
-    });
+fn key(cells: &[(String, Option<String>)]) -> String {
+    let cells = cells.iter().map(|(name, value)| format!("{name}={}", value.as_deref().unwrap_or("null")));
     cells.collect::<Vec<_>>().join(", ")
+}
+
+/// A text in quotes; null without.
+fn quoted(text: Option<&str>) -> String {
+    serde_json::json!(text).to_string()
 }

@@ -117,7 +117,7 @@ fn sums_of_integers_come_from_the_statistics_of_tiles() {
         ("whole.tiledb", "sum(rain), count(rain), min(rain)", true),
         ("points.tiledb", "sum(small)", true),
         ("points.tiledb", "sum(small), max(small), count(*)", true),
-        // Tiles that reach beyond the domain, floats, distinct values, sums that overflowed, and no values at all.
+        // Tiles that reach outside the domain, floats, distinct values, sums that overflowed, and no values at all.
         ("raster.tiledb", "sum(rain)", false),
         ("points.tiledb", "sum(single)", false),
         ("points.tiledb", "sum(DISTINCT small)", false),

@@ -2,10 +2,9 @@
 
 use std::collections::HashSet;
 
-use serde_json::json;
 use tesselle_core::{Driver, Result};
 
-use super::{DiffOptions, Difference, compare};
+use super::{DiffOptions, Difference, DifferingValue, compare};
 use crate::open::Dataset;
 
 /// Compares the tables that both have; those of one side alone are differences.
@@ -43,9 +42,7 @@ impl Difference {
         self.rows = (self.rows.0 + found.rows.0, self.rows.1 + found.rows.1);
         self.values += found.values;
         self.unmatched = (self.unmatched.0 + found.unmatched.0, self.unmatched.1 + found.unmatched.1);
-        self.first.extend(found.first.into_iter().map(|mut value| {
-            value["table"] = json!(table);
-            value
-        }));
+        let named = |value| DifferingValue { table: Some(table.to_owned()), ..value };
+        self.first.extend(found.first.into_iter().map(named));
     }
 }

@@ -2,14 +2,15 @@
 
 mod builder;
 mod containers;
+mod found;
 mod rows;
 mod sort;
 mod tolerance;
 
 use arrow_schema::Schema;
 pub use builder::{Diff, diff};
+pub use found::{Difference, DifferingValue, RowPlace};
 use rows::{Batches, Comparison};
-use serde_json::{Value, json};
 use tesselle_core::fit::plain_type;
 use tesselle_core::{Driver, Error, Result, Scan, TableFacts};
 pub use tolerance::Tolerance;
@@ -35,40 +36,6 @@ struct DiffOptions {
 impl Default for DiffOptions {
     fn default() -> Self {
         Self { key: None, columns: None, shown: 20, memory: 4 << 30, tolerance: None }
-    }
-}
-
-/// The differences.
-#[derive(Debug, Clone, Default, PartialEq)]
-#[non_exhaustive]
-pub struct Difference {
-    /// How many tables were compared.
-    pub tables: u64,
-    /// Differences of the tables and columns, a line each.
-    pub schema: Vec<String>,
-    /// Rows of either side.
-    pub rows: (u64, u64),
-    /// How many values differ, in the columns both have.
-    pub values: u64,
-    /// How many rows only the left side has, and only the right side.
-    pub unmatched: (u64, u64),
-    /// The first differing values.
-    pub first: Vec<Value>,
-}
-
-impl Difference {
-    /// Whether the two are the same.
-    pub fn is_equal(&self) -> bool {
-        self.schema.is_empty() && self.values == 0 && self.unmatched == (0, 0) && self.rows.0 == self.rows.1
-    }
-
-    /// The object of `diff --json`.
-    pub fn to_json(&self) -> Value {
-        json!({
-            "equal": self.is_equal(), "tables": self.tables, "schema": self.schema, "rows": [self.rows.0, self.rows.1],
-            "differing_values": self.values, "only_left": self.unmatched.0, "only_right": self.unmatched.1,
-            "first": self.first,
-        })
     }
 }
 

@@ -8,12 +8,11 @@ use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_ord::ord::{DynComparator, make_comparator};
 use arrow_schema::{DataType, Field, Schema, SchemaRef, SortOptions};
 use arrow_select::take::take_record_batch;
-use serde_json::json;
 use tesselle_core::{Error, Result};
 
 use super::sort::{KeyOrder, sorted};
 use super::tolerance::Tolerance;
-use super::{DiffOptions, Difference, plain_type};
+use super::{DiffOptions, Difference, DifferingValue, RowPlace, plain_type};
 
 /// A stream of batches.
 pub(super) type Batches = Box<dyn Iterator<Item = Result<RecordBatch>>>;
@@ -79,7 +78,7 @@ impl Comparison {
             let n = x.num_rows().min(y.num_rows());
             let (head, rest) = (x.slice(0, n), x.slice(n, x.num_rows() - n));
             let (other, other_rest) = (y.slice(0, n), y.slice(n, y.num_rows() - n));
-            self.compare_columns(&head, &other, &mut found, |row| json!({ "row": position + row as u64 }))?;
+            self.compare_columns(&head, &other, &mut found, |row| RowPlace::Number(position + row as u64))?;
             position += n as u64;
             (a, b) = (Some(rest), Some(other_rest));
         }
@@ -142,7 +141,7 @@ impl Comparison {
             let (head, other) = (picked(x, matched_x)?, picked(y, matched_y)?);
             self.compare_columns(&head, &other, &mut found, |row| {
                 let cells = key.iter().map(|name| (name.clone(), shown(head.column_by_name(name), row)));
-                json!({ "key": cells.collect::<serde_json::Map<_, _>>() })
+                RowPlace::Key(cells.collect())
             })?;
             (a, b) = (Some(x.slice(i, x.num_rows() - i)), Some(y.slice(j, y.num_rows() - j)));
         }
@@ -158,7 +157,7 @@ impl Comparison {
         left: &RecordBatch,
         right: &RecordBatch,
         found: &mut Difference,
-        place: impl Fn(usize) -> serde_json::Value,
+        place: impl Fn(usize) -> RowPlace,
     ) -> Result<()> {
         for (field, (a, b)) in self.schema.fields().iter().zip(left.columns().iter().zip(right.columns())) {
             if a.to_data() == b.to_data() {
@@ -171,11 +170,13 @@ impl Comparison {
             for row in (0..left.num_rows()).filter(differs) {
                 found.values += 1;
                 if found.first.len() < self.shown {
-                    let mut value = place(row);
-                    value["column"] = json!(field.name());
-                    value["left"] = shown(Some(a), row);
-                    value["right"] = shown(Some(b), row);
-                    found.first.push(value);
+                    found.first.push(DifferingValue {
+                        table: None,
+                        row: place(row),
+                        column: field.name().clone(),
+                        left: shown(Some(a), row),
+                        right: shown(Some(b), row),
+                    });
                 }
             }
         }
@@ -250,9 +251,9 @@ fn comparator(a: &ArrayRef, b: &ArrayRef) -> Result<DynComparator> {
     Ok(make_comparator(a, b, SortOptions::default())?)
 }
 
-fn shown(array: Option<&ArrayRef>, row: usize) -> serde_json::Value {
-    let Some(array) = array.filter(|array| !array.is_null(row)) else { return serde_json::Value::Null };
+fn shown(array: Option<&ArrayRef>, row: usize) -> Option<String> {
+    let array = array.filter(|array| !array.is_null(row))?;
     let options = FormatOptions::new().with_display_error(true);
-    ArrayFormatter::try_new(array.as_ref(), &options)
-        .map_or(serde_json::Value::Null, |f| f.value(row).to_string().into())
+    let formatter = ArrayFormatter::try_new(array.as_ref(), &options).ok()?;
+    Some(formatter.value(row).to_string())
 }

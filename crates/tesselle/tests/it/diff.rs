@@ -41,7 +41,10 @@ fn by_position_the_first_differences_are_shown() {
     assert!(!found.is_equal());
     assert_eq!((found.rows, found.values, found.unmatched), ((1000, 1003), 10, (0, 3)));
     assert_eq!(found.first.len(), 3);
-    assert_eq!(found.first[1], serde_json::json!({"row": 107, "column": "v", "left": "107", "right": "-1"}));
+    assert_eq!(
+        found.first[1].to_json(),
+        serde_json::json!({"row": 107, "column": "v", "left": "107", "right": "-1"})
+    );
     assert_eq!(run(&a, &b, |d| d.columns(["w"])).unwrap().values, 0);
     assert!(run(&a, &b, |d| d.columns(["q"])).is_err());
 }
@@ -59,7 +62,7 @@ fn by_key_rows_match_wherever_they_stand() {
     let found = run(&a, &b, |d| d.key(["id"])).unwrap();
     assert_eq!((found.values, found.unmatched, found.rows), (1, (1, 1), (500, 500)));
     assert_eq!(
-        found.first[0],
+        found.first[0].to_json(),
         serde_json::json!({"key": {"id": "42"}, "column": "v", "left": "84", "right": "0"})
     );
     assert!(run(&a, &b, |d| d.key(["ident"])).is_err());
@@ -141,7 +144,7 @@ fn containers_are_compared_table_by_table() {
     let other = into(&b, "c.tsfile", &pairs("version=4"));
     let found = run(&old, &other, |d| d).unwrap();
     assert_eq!((found.values, found.first.len()), (1, 1));
-    assert_eq!(found.first[0]["table"], "root.d1");
+    assert_eq!(found.first[0].table.as_deref(), Some("root.d1"));
     // A table of one side alone is a difference.
     let fewer =
         csv(folder.path(), "d.csv", "device,time,n", rows(-1).filter(|row| !row.starts_with("root.d2")));

@@ -1,4 +1,4 @@
-//! A container converted into its own format without settings is the same container: `diff` finds nothing, and `info` says
+//! A container converted into its own format without settings is the same container: `diff` finds nothing, and `info` shows
 //! the same, for random columns, rows and settings of every format.
 
 use std::path::{Path, PathBuf};

@@ -228,7 +228,7 @@
       edge = Math.max(edge, stop);
     }
     byId("count").textContent = `${count(rows.length)} of ${count(file.pieces.length)} pieces, ${bytes(covered)}`;
-    // Browsers bound the height of an element; beyond it the list is scaled.
+    // Browsers bound the height of an element; above it the list is scaled.
     space.style.height = Math.min(rows.length * ROW, 8e6) + "px";
     list.scrollTop = 0;
     scroll();

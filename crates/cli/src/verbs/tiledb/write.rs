@@ -116,7 +116,7 @@ fn write_dense(
     if let (Some(_), [attribute], [_]) =
         (place.label, writer.schema().attributes.as_slice(), source.schema().fields().as_ref())
     {
-        // A single column holds the values of the label, whatever its name.
+        // A single column holds the values of the label, regardless of its name.
         only = Some(attribute.name.clone());
     }
     if let (Some(view), [attribute]) = (source.array(), writer.schema().attributes.as_slice()) {

@@ -110,8 +110,8 @@ mod tests {
             }
         }
         let (mut one, mut two) = (vec![0; 10], vec![0; 10]);
-        let beyond = &mut [(0, one.as_mut_slice()), (299_995, two.as_mut_slice())];
-        assert!(storage.read_parts(path.to_str().unwrap(), beyond).is_err());
+        let past = &mut [(0, one.as_mut_slice()), (299_995, two.as_mut_slice())];
+        assert!(storage.read_parts(path.to_str().unwrap(), past).is_err());
         std::fs::File::options().write(true).open(&path).unwrap().set_len(100).unwrap();
         let shorter = &mut [(0, one.as_mut_slice()), (200, two.as_mut_slice())];
         let error = storage.read_parts(path.to_str().unwrap(), shorter).unwrap_err();
