@@ -15,4 +15,5 @@ mod statistics;
 mod stream;
 mod text;
 mod types;
+mod upgrade;
 mod zarr;

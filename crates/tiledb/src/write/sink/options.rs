@@ -9,11 +9,12 @@ use crate::meta::layout::Layout;
 use crate::meta::schema::ArrayKind;
 use crate::meta::value::{Bounds, write_scalar};
 use crate::write::label::NewLabel;
+use crate::write::name::WRITE_VERSION;
 use crate::write::schema::DEFAULT_CAPACITY;
 
 /// The settings of the whole array. Columns have `filters.NAME`, attributes also `fill.NAME`, dimensions `domain.NAME`,
 /// `extent.NAME` and, if rows fill only a part of a dense domain, `box.NAME`.
-pub(crate) const SETTINGS: [&str; 16] = [
+pub(crate) const SETTINGS: [&str; 17] = [
     "kind",
     "dims",
     "capacity",
@@ -30,6 +31,7 @@ pub(crate) const SETTINGS: [&str; 16] = [
     "key-file",
     "encryption",
     "labels",
+    "version",
 ];
 
 /// Parsed settings.
@@ -61,6 +63,10 @@ impl SinkSettings {
             .collect();
         let known: Vec<&str> = SETTINGS.into_iter().chain(of_columns.iter().map(String::as_str)).collect();
         raw.expect_only(&known)?;
+        if let Some(version) = raw.get("version").filter(|version| *version != WRITE_VERSION.to_string()) {
+            return Err(Error::unsupported(format!("new arrays have the format version {WRITE_VERSION}"))
+                .hint(format!("omit version={version}; writes to an array keep its version")));
+        }
         let dims: Vec<String> = raw
             .get("dims")
             .map(|list| {
