@@ -111,8 +111,7 @@ fn rewrite(
     }
     refuse_same(&source.location, target)?;
     let mut write = conversion.write.clone();
-    if conversion.upgrade {
-        let Some(newest) = to.newest() else { return Ok(None) };
+    if let Some(newest) = to.newest().filter(|_| conversion.upgrade) {
         write.settings.fill_all(&newest);
     }
     let rewritten = to
