@@ -9,9 +9,9 @@ import sys
 
 import numpy as np
 
-from engine_report import report
+from engine_report import report, sized
 
-SIDE, CHUNK = 16384, 512
+SIDE, CHUNK = sized(16384, 2048), 512
 
 
 def windows():
