@@ -76,9 +76,9 @@ pub(crate) fn print_json(value: &serde_json::Value) -> Result<()> {
 /// Prints a report, as JSON or as text.
 pub(crate) fn report(json: bool, object: &serde_json::Value, text: &str) -> Result<Outcome> {
     if json {
-        print_json(object)?
+        print_json(object)?;
     } else {
-        print(text)?
+        print(text)?;
     }
     Ok(Outcome::Fine)
 }

@@ -6,12 +6,12 @@ use compare_harness::sized;
 
 /// Side of the square tensor.
 pub fn side() -> u64 {
-    sized(16384, 2048)
+    sized(16384, 1024)
 }
 
 /// Side of the square tensor of single cells.
 pub fn many() -> u64 {
-    sized(1000, 510)
+    sized(1000, 100)
 }
 
 /// Side of a chunk, and of a window.
@@ -24,7 +24,7 @@ pub fn windows() -> impl Iterator<Item = (u64, u64)> {
         state = (state * 1_103_515_245 + 12345) % (1 << 31);
         state % (side() - CHUNK)
     };
-    (0..100).map(move |_| (next(), next()))
+    (0..sized(100, 5)).map(move |_| (next(), next()))
 }
 
 /// The tensor of `base.npy`, as bytes.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use compare_harness::{arguments, remove, report, report_after};
-use compare_tet::{CHUNK, base, side, windows};
+use compare_tet::{CHUNK, base, many, side, windows};
 use tetration::catalog::{CHUNK_PAYLOAD_CODEC_V1, DATASET_DTYPE_TAG_V1, RawArrayWrite, TetFile, write_raw_array_file};
 use tetration::prelude::*;
 use tetration::query::{DenseBuffer, materialize_query_selection};
@@ -72,7 +72,8 @@ fn main() {
             summary.datasets[0].shape.iter().product::<u64>() as f64
         }),
         "one" => report(1, || {
-            let query = format!(r#"{{"dataset":"{name}","selection":[{{"start":500,"stop":501}},{{"start":501,"stop":502}}]}}"#);
+            let at = many() / 2;
+            let query = format!(r#"{{"dataset":"{name}","selection":[{{"start":{at},"stop":{}}},{{"start":{},"stop":{}}}]}}"#, at + 1, at + 1, at + 2);
             f64::from(dense(&file, &query)[0])
         }),
         "sum" => report(1, || {
