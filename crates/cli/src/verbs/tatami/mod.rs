@@ -148,12 +148,7 @@ impl TatamiVerb {
     }
 
     fn report(&self, object: &Value, text: &str) -> Result<Outcome> {
-        if self.json {
-            out::print_json(object)?;
-        } else {
-            out::print(text)?;
-        }
-        Ok(Outcome::Fine)
+        out::report(self.json, object, text)
     }
 
     fn collection(&self, tool: &CollectionTool, resources: &ResourceArgs) -> Result<Outcome> {
