@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use arrow_array::{Float64Array, Int64Array, StringArray};
+use tesselle::tet::WriterOptions;
 use tesselle::tiledb::write::GroupWriter;
 use tesselle::tiledb::{Member, MemberKind};
-use tesselle::{Driver, DriverOptions, ErrorKind, Location};
+use tesselle::{Driver, DriverOptions, ErrorKind, Location, OpenOptions};
 
 use crate::support::{self, rows};
 
@@ -248,7 +249,8 @@ fn containers(root: &str, driver: &Driver) -> [String; 5] {
     let vector = tesselle::open(&to("speed.npy")).unwrap().default_table().unwrap().array().unwrap();
     let spec = tesselle::tet::DatasetSpec::new("speed", vector.dtype(), vector.shape());
     let place = Location::local(&tet).unwrap();
-    let mut writer = tesselle::tet::Writer::append(&place, &[spec], Default::default(), driver).unwrap();
+    let mut writer =
+        tesselle::tet::Writer::append(&place, &[spec], WriterOptions::default(), driver).unwrap();
     writer.put_array(1, &*vector).unwrap();
     writer.finish().unwrap();
 
@@ -271,7 +273,7 @@ fn containers(root: &str, driver: &Driver) -> [String; 5] {
         std::fs::copy(to("mixed.tatami"), format!("{collection}/{name}.tatami")).unwrap();
     }
     let place = Location::local(&collection).unwrap();
-    let mut members = tesselle::tatami::Collection::open(&place, &Default::default()).unwrap();
+    let mut members = tesselle::tatami::Collection::open(&place, &OpenOptions::default()).unwrap();
     members.add(&["one.tatami", "two.tatami"]).unwrap();
     [tsfile, group, tet, zarr, collection]
 }

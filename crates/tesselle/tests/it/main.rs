@@ -10,6 +10,7 @@ mod interop_tatami;
 mod keep;
 mod neutral;
 mod pieces;
+mod progress;
 mod statistics;
 #[cfg(feature = "async")]
 mod stream;

@@ -85,7 +85,7 @@ enum CollectionTool {
         #[arg(required = true)]
         files: Vec<String>,
     },
-    /// List the files with their rows, sizes and key ranges
+    /// List the files with their rows, sizes, tiers and ranges of the sort key
     #[command(after_help = "Example:\n  tess tatami collection list crawl")]
     List {
         /// Folder, or a manifest
