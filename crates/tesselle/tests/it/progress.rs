@@ -31,9 +31,9 @@ fn text(path: &Path) -> &str {
 fn a_verification_of_every_format_moves_and_finishes() {
     let folder = tempfile::tempdir().unwrap();
     let driver = Driver::new(&DriverOptions::default().with_threads(2)).unwrap();
-    let rows: String = (0..5_000).map(|i| format!("{i},{},{}.5\n", i * 3, i % 17)).collect();
+    let rows: Vec<String> = (0..5_000).map(|i| format!("{i},{},{}.5", i * 3, i % 17)).collect();
     let source = folder.path().join("rows.csv");
-    std::fs::write(&source, format!("time,n,x\n{rows}")).unwrap();
+    std::fs::write(&source, format!("time,n,x\n{}\n", rows.join("\n"))).unwrap();
     let sparse = ["dims", "time"];
     for (name, settings) in [
         ("a.tsfile", &[["time", "time"], ["page_points", "100"]][..]),
