@@ -64,6 +64,7 @@ pub(crate) use commit::{marker_path, put};
 pub use consolidate::{Consolidation, PlannedFragment};
 pub use delete::OnNull;
 pub use dense::CellOrder;
+pub(crate) use dense::advance;
 pub use dense_stream::Placement;
 pub use evolve::Evolution;
 pub(crate) use group::DETAIL_VERSION;
