@@ -2,6 +2,7 @@
 # Runs fuzz targets for FUZZ_SECONDS (60) each, from the seeds in fuzz/seeds and what earlier runs found.
 #   fuzz/run.sh [TARGET…]             the named targets, or all
 #   fuzz/run.sh --replay [TARGET…]    only the seeds, each once
+#   fuzz/run.sh --slice [TARGET…]     from the seeds with the same random numbers each time, keeping nothing: what CI runs
 #   fuzz/run.sh --minimize [TARGET…]  rebuilds the seeds: the fewest inputs that reach what all inputs found so far do
 # Needs cargo-fuzz (cargo install cargo-fuzz). The flags are unstable: RUSTC_BOOTSTRAP makes the pinned compiler accept them.
 set -euo pipefail
@@ -12,7 +13,7 @@ if ! cargo fuzz --version >/dev/null 2>&1; then
 fi
 mode=run
 case "${1:-}" in
---replay | --minimize)
+--replay | --slice | --minimize)
     mode=${1#--}
     shift
     ;;
@@ -27,6 +28,12 @@ for target in "${targets[@]}"; do
     mkdir -p "corpus/$target" "seeds/$target"
     case $mode in
     replay) cargo fuzz run "${flags[@]}" "$target" "seeds/$target" -- -runs=0 "${limits[@]}" ;;
+    slice)
+        scratch=$(mktemp -d)
+        cargo fuzz run "${flags[@]}" "$target" "$scratch" "seeds/$target" -- \
+            -seed=1 -max_total_time="${FUZZ_SECONDS:-60}" "${limits[@]}"
+        rm -rf "$scratch"
+        ;;
     run)
         cargo fuzz run "${flags[@]}" "$target" "corpus/$target" "seeds/$target" -- \
             -max_total_time="${FUZZ_SECONDS:-60}" "${limits[@]}"

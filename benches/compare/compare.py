@@ -80,7 +80,7 @@ def main():
         os.environ["COMPARE_TINY"] = "1"
         for name, value in kind.TINY.items():
             setattr(kind, name, value)
-    suite = kind(args.folder.resolve(), HERE / "rust" / "target" / "release")
+    suite = kind(args.folder.resolve(), HERE / "rust" / "target" / ("debug" if args.tiny else "release"))
     jobs = [job for job in suite.jobs() if args.only in job[0]]
     suite.prepare([job for job, _, _ in jobs])
     engines = args.engines.split(",") if args.engines else suite.ENGINES

@@ -3,6 +3,7 @@
 Usage: append.py TESS DIR
 """
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -60,12 +61,53 @@ def dense(program, folder, name, bounded):
     tess(program, "verify", "--deep", array)
 
 
+def bands(program, folder):
+    """Rows that exceed the memory become several fragments, which appear together."""
+    array = str(folder / "bands")
+    axis = lambda name, last: tiledb.Dim(name, domain=(0, last), tile=16, dtype=np.int64)
+    domain = tiledb.Domain(axis("y", 9999), axis("x", 99))
+    tiledb.Array.create(array, tiledb.ArraySchema(domain=domain, attrs=[tiledb.Attr("v", dtype=np.int64)]))
+    want = np.random.default_rng(7).integers(-(10**9), 10**9, (3000, 100))
+    with tiledb.open(array, "w") as out:
+        out[0:10, 0:100] = want[:10]
+    np.save(folder / "more.npy", want[10:])
+    tess(program, "append", folder / "more.npy", array, "--memory-limit", "1MiB")
+    assert len(tiledb.array_fragments(array)) > 3, tiledb.array_fragments(array)
+    with tiledb.open(array) as found:
+        assert found.nonempty_domain() == ((0, 2999), (0, 99)), found.nonempty_domain()
+        assert (found[0:3000, 0:100]["v"] == want).all()
+    tess(program, "verify", "--deep", array)
+
+
+def own_version(program, folder):
+    """What is appended to an older array and merged in it has the version of the array."""
+    data = pathlib.Path(__file__).resolve().parents[2] / "crates/tiledb/tests/data/libtiledb-2.30.0"
+    array = str(folder / "older")
+    shutil.copytree(data / "bc_v14_sparse/array", array)
+    cells = lambda read: sorted((x, y, a, v.tolist()) for x, y, a, v in zip(*(read[name] for name in "xyav")))
+    with tiledb.open(array) as found:
+        want = cells(found[:]) + [(99, 0.5, 7, [1, 2]), (100, 0.25, 8, [])]
+    rows = folder / "rows.jsonl"
+    rows.write_text('{"x": 99, "y": 0.5, "a": 7, "v": [1, 2]}\n{"x": 100, "y": 0.25, "a": 8, "v": []}\n')
+    tess(program, "append", rows, array)
+    for step in ("appended", "merged"):
+        if step == "merged":
+            tess(program, "tiledb", "consolidate", array)
+            tess(program, "tiledb", "vacuum", array)
+        assert set(tiledb.array_fragments(array).version) == {14}, step
+        with tiledb.open(array) as found:
+            assert cells(found[:]) == want, step
+    tess(program, "verify", "--deep", array)
+
+
 def main():
     program, folder = sys.argv[1], pathlib.Path(sys.argv[2])
     sparse(program, folder)
     dense(program, folder, "dense", False)
     dense(program, folder, "bounded", True)
-    print("appends: 3 arrays read equal")
+    bands(program, folder)
+    own_version(program, folder)
+    print("appends: 5 arrays read equal")
 
 
 main()

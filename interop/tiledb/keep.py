@@ -3,6 +3,7 @@
 Usage: keep.py TESS DIR
 """
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -58,6 +59,36 @@ def group(program, folder):
             assert (found[:]["v"] == want).all(), path
 
 
+def upgraded(program, folder):
+    """A group with an array of an older version, upgraded as a whole."""
+    source, target = folder / "older", folder / "newer"
+    data = pathlib.Path(__file__).resolve().parents[2] / "crates/tiledb/tests/data/libtiledb-2.30.0"
+    tiledb.group_create(str(source))
+    tiledb.group_create(str(source / "sub"))
+    for name, place in (("bc_v14_sparse", "v14"), ("pw_v3_sparse", "sub/v3")):
+        shutil.copytree(data / name / "array", source / place)
+    with tiledb.Group(str(source / "sub"), "w") as out:
+        out.add("v3", name="v3", relative=True)
+    with tiledb.Group(str(source), "w") as out:
+        out.add("v14", name="v14", relative=True)
+        out.add("sub", name="sub", relative=True)
+        out.meta["title"] = "old"
+    tess(program, "convert", source, target, "--to", "tiledb", "--upgrade")
+    tess(program, "diff", source, target)
+    with tiledb.Group(str(target)) as found:
+        assert found.meta["title"] == "old"
+        assert sorted(member.name for member in found) == ["sub", "v14"], list(found)
+    for place in ("v14", "sub/v3"):
+        with tiledb.open(str(source / place)) as old, tiledb.open(str(target / place)) as new:
+            assert set(tiledb.array_fragments(str(target / place)).version) == {22}
+            shape = lambda array: [(dim.name, dim.domain, dim.tile) for dim in array.schema.domain]
+            assert shape(old) == shape(new), new.schema
+            before, after = old[:], new[:]
+            assert before.keys() == after.keys()
+            for name in before:
+                assert [str(v) for v in before[name]] == [str(v) for v in after[name]], (place, name)
+
+
 def labels(program, folder):
     """Labels that Tesselle creates and writes select what they should."""
     cells = folder / "cells.csv"
@@ -92,9 +123,10 @@ def consolidated(program, folder):
 def main():
     program, folder = sys.argv[1], pathlib.Path(sys.argv[2])
     group(program, folder)
+    upgraded(program, folder)
     labels(program, folder)
     consolidated(program, folder)
-    print("groups, labels and consolidation: read equal")
+    print("groups, upgrades, labels and consolidation: read equal")
 
 
 main()

@@ -35,20 +35,21 @@ public class TsFileBench {
   static final long START = 1_700_000_000_000L;
   static final long STEP = 1000;
   static final int TABLET = 10_000;
+  static final boolean TINY = System.getenv("COMPARE_TINY") != null;
 
   final String name;
   final Path folder;
   final List<IMeasurementSchema> schemas = new ArrayList<>();
   final List<ColumnCategory> categories = new ArrayList<>();
   int devices = 1;
-  int rows = 10_000_000;
+  int rows = TINY ? 100_000 : 10_000_000;
 
   TsFileBench(String name, Path folder) {
     this.name = name;
     this.folder = folder;
     CompressionType compression = CompressionType.UNCOMPRESSED;
     if (name.equals("mix")) {
-      devices = 100;
+      devices = TINY ? 4 : 100;
       rows = 10_000;
       compression = CompressionType.SNAPPY;
     }

@@ -1,5 +1,6 @@
 """How the engines' drivers report their times and results to compare.py."""
 import json
+import os
 import time
 
 
@@ -12,3 +13,8 @@ def report(runs, work, before=lambda: None):
         answer = work()
         seconds.append(time.perf_counter() - start)
     print(json.dumps({"seconds": seconds, "answer": float(answer or 0.0)}))
+
+
+def sized(full, tiny):
+    """A size of the data: `tiny` where the drivers are only tried, with compare.py --tiny."""
+    return tiny if "COMPARE_TINY" in os.environ else full

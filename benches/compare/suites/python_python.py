@@ -8,13 +8,15 @@ import pathlib
 import subprocess
 import sys
 
-from engine_report import report
+from engine_report import report, sized
 
 # Suites next to this file have the names of the packages that they measure.
 sys.path.pop(0)
 
-SIDE, CHUNK, WINDOW = 8192, 512, 256
-CELLS, POINTS, ROWS = 2_000_000, 1_000_000, 2_000_000
+SIDE, CHUNK, WINDOW = sized(8192, 1024), 512, 256
+CELLS, POINTS, ROWS = sized(2_000_000, 20_000), sized(1_000_000, 20_000), sized(2_000_000, 20_000)
+# One of a thousand rows, in the middle.
+FOUND = ROWS // 2, ROWS // 2 + ROWS // 1000 - 1
 DEVICE = "root.plant.d1"
 
 
@@ -107,7 +109,7 @@ class Tesselle:
         return found["c1"].to_numpy()
 
     def filter(self):
-        found = self.ts.scan(self.folder / "rows.parquet", columns=["c1"], where="id BETWEEN 1000000 AND 1001999")
+        found = self.ts.scan(self.folder / "rows.parquet", columns=["c1"], where=f"id BETWEEN {FOUND[0]} AND {FOUND[1]}")
         return found.to_arrow()["c1"].to_numpy()
 
 
@@ -194,7 +196,7 @@ class PyArrow(Tesselle):
         return self.parquet.read_table(self.path, columns=["c1", "id"])["c1"].to_numpy()
 
     def filter(self):
-        wanted = [("id", ">=", 1_000_000), ("id", "<=", 1_001_999)]
+        wanted = [("id", ">=", FOUND[0]), ("id", "<=", FOUND[1])]
         return self.parquet.read_table(self.path, columns=["c1"], filters=wanted)["c1"].to_numpy()
 
 
@@ -208,7 +210,7 @@ class Polars(Tesselle):
         return self.polars.read_parquet(self.path, columns=["c1", "id"])["c1"].to_numpy()
 
     def filter(self):
-        lazy = self.polars.scan_parquet(self.path).filter(self.polars.col("id").is_between(1_000_000, 1_001_999))
+        lazy = self.polars.scan_parquet(self.path).filter(self.polars.col("id").is_between(*FOUND))
         return lazy.select("c1").collect()["c1"].to_numpy()
 
 
@@ -233,7 +235,7 @@ def work(engine, job):
         array = engine.array(kind)
         return float(sum(array[y : y + WINDOW, x : x + WINDOW].sum(dtype="f8") for y, x in windows()))
     if verb == "open":
-        return float(engine.array(kind)[17, 4711])
+        return float(engine.array(kind)[17, SIDE - 1])
     return float(getattr(engine, verb)().sum())
 
 

@@ -17,6 +17,8 @@ class Suite:
     TESSELLE_TATAMI_BENCH; README.md describes its arguments. Without it the column stays empty.
     """
 
+    # The generator finds out itself; rates are of no interest then.
+    TINY = {}
     ENGINES = ("tesselle", "tesselle extended", "original", "parquet-rs zstd 3", "parquet-rs zstd 8",
                "pyarrow zstd 3", "pyarrow zstd 8", "tantivy")
     STORE = ("write", "scan1", "scan2", "scanall", "host", "status", "lookup", "blob")
@@ -29,7 +31,7 @@ class Suite:
 
     def prepare(self, _jobs):
         made = subprocess.run([self.release / "make-tatami", "make", self.folder], check=True, capture_output=True)
-        assert int(made.stdout) == BYTES, "the generator makes other documents than before"
+        assert "COMPARE_TINY" in os.environ or int(made.stdout) == BYTES, "the generator makes other documents than before"
         if not self.original:
             print("the original engine is not here: set TESSELLE_TATAMI_BENCH (see README.md)", file=sys.stderr)
 

@@ -10,6 +10,7 @@ class Suite:
     """The jobs of one format: a title, how much work it is, and each engine's command."""
 
     GIB = 1 << 30
+    TINY = {"GIB": 1024 * 1024 * 4}
     ENGINES = ("tesselle", "tetration", "numpy", "h5py", "zarr", "zarrs")
 
     def __init__(self, folder, release):

@@ -9,14 +9,14 @@ import sys
 
 import numpy as np
 
-from engine_report import report
+from engine_report import report, sized
 
-SIDE, CHUNK = 16384, 512
+SIDE, CHUNK = sized(16384, 1024), 512
 
 
 def windows():
     state = 12345
-    for _ in range(100):
+    for _ in range(sized(100, 5)):
         pair = []
         for _ in range(2):
             state = (state * 1103515245 + 12345) % (1 << 31)

@@ -13,6 +13,7 @@ class Suite:
     DENSE_BYTES = 4096 * 4096 * 8
     CELLS = 5_000_000
     STRINGS = 1_000_000
+    TINY = {"DENSE_BYTES": 1024 * 1024 * 8, "CELLS": 50_000, "STRINGS": 10_000}
     FILTERS = {"plain": "no filter", "zstd": "zstd-3", "shuffle": "byteshuffle, zstd-3"}
 
     def __init__(self, folder, release):

@@ -6,14 +6,15 @@ import pathlib
 import shutil
 import sys
 
-from engine_report import report
+from engine_report import report, sized
 
 # The suite of that name is next to this script and must not be imported instead of the engine.
 sys.path.pop(0)
 import numpy as np  # noqa: E402
 import tiledb  # noqa: E402
 
-SIDE, TILE, SPACE = 4096, 256, 100_000
+SIDE, TILE, SPACE = sized(4096, 1024), 256, 100_000
+STRINGS, FRAGMENTS = sized(1_000_000, 10_000), sized(1000, 20)
 # Two threads each, before anything else makes the context.
 tiledb.default_ctx(tiledb.Config({"sm.compute_concurrency_level": 2, "sm.io_concurrency_level": 2}))
 FILTERS = {
@@ -81,7 +82,7 @@ def make(folder):
     # A smooth field with two decimals and a little noise: it compresses, but not to nothing.
     field = np.sin(side / 300)[:, None] * np.cos(side / 200)[None, :] * 100 + random.integers(-8, 8, (SIDE, SIDE))
     np.save(folder / "dense.npy", np.round(field, 2))
-    cells = 5_000_000
+    cells = sized(5_000_000, 50_000)
     places = random.choice(SPACE * SPACE, cells + cells // 8)
     places = random.permutation(np.unique(places))[:cells]
     for kind in ("sparse-unique", "sparse-dups"):
@@ -90,14 +91,14 @@ def make(folder):
         np.save(folder / f"{kind}-x.npy", places // SPACE)
         np.save(folder / f"{kind}-y.npy", places % SPACE)
         np.save(folder / f"{kind}-a.npy", np.round(random.normal(size=cells), 3))
-    np.save(folder / "text.npy", random.permutation(1_000_000))
+    np.save(folder / "text.npy", random.permutation(STRINGS))
     for kind in [*(f"dense-{filters}" for filters in FILTERS), "sparse-unique", "sparse-dups", "text"]:
         create(folder / f"base-{kind}", kind)
         write(folder / f"base-{kind}", kind, load(folder, kind))
     path = folder / "base-fragments"
     create(path, "sparse-unique")
     x, y, a = load(folder, "sparse-unique")
-    for i in range(1000):
+    for i in range(FRAGMENTS):
         part = slice(i * 1000, (i + 1) * 1000)
         with tiledb.open(str(path), "w", timestamp=i + 1) as array:
             array[x[part], y[part]] = {"a": a[part]}
@@ -150,7 +151,7 @@ def main():
         report(3, boxes)
     elif verb == "lookups":
         def lookups():
-            sum, at = 0.0, numbers(1_000_000)
+            sum, at = 0.0, numbers(STRINGS)
             with tiledb.open(base) as array:
                 for _ in range(100):
                     key = "key%07d" % next(at)

@@ -10,6 +10,8 @@ import pathlib
 import sys
 import time
 
+from engine_report import sized
+
 # The suite next to this file has the name of the package.
 sys.path.pop(0)
 
@@ -19,7 +21,7 @@ import pyarrow.compute as pc
 import tsfile
 from tsfile import ColumnCategory, ColumnSchema, Compressor, TableSchema, TSDataType, TSEncoding, TsFileReader, TsFileWriter
 
-DEVICES, ROWS, LONG = 100, 10_000, 10_000_000
+DEVICES, ROWS, LONG = sized(100, 4), 10_000, sized(10_000_000, 100_000)
 START, STEP = 1_700_000_000_000, 1000
 WORDS = ["running", "idle", "starting", "stopping", "maintenance", "fault: overheated", "fault: no signal", "unknown"]
 EVERYTHING = -(1 << 62), 1 << 62

@@ -10,6 +10,8 @@ use std::io::{self, BufWriter, Stdout, Write};
 use tesselle::storage::Staged;
 use tesselle::{Compression, Error, Location, Result};
 
+use crate::Outcome;
+
 /// The target of data: the file of `-o`, else standard output.
 pub(crate) fn target(file: Option<&str>, force: bool) -> Result<Box<dyn Staged>> {
     match file {
@@ -69,6 +71,16 @@ pub(crate) fn print_json(value: &serde_json::Value) -> Result<()> {
     let text =
         serde_json::to_string_pretty(value).map_err(|e| Error::internal("a report is not JSON").source(e))?;
     print(&format!("{text}\n"))
+}
+
+/// Prints a report, as JSON or as text.
+pub(crate) fn report(json: bool, object: &serde_json::Value, text: &str) -> Result<Outcome> {
+    if json {
+        print_json(object)?;
+    } else {
+        print(text)?;
+    }
+    Ok(Outcome::Fine)
 }
 
 /// Prints a message to standard error.

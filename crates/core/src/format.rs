@@ -114,8 +114,8 @@ pub trait Format: Send + Sync {
         Ok(None)
     }
 
-    /// The settings with which [`Format::rewrite`] writes the newest version of the format. `None` where rows that are
-    /// converted always have it.
+    /// The settings with which [`Format::rewrite`] writes the newest version of the format. `None` where there is
+    /// one version.
     fn newest(&self) -> Option<Settings> {
         None
     }

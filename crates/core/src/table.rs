@@ -43,6 +43,13 @@ pub trait Table: Send + Sync {
         self.stats()
     }
 
+    /// The statistics of the rows where `predicate` is true, with those of these columns, from metadata only. `None` if
+    /// data must be read for them: every piece must have only rows that match, or none.
+    fn stats_where(&self, columns: &[&str], predicate: &Predicate) -> Option<TableStats> {
+        let _ = (columns, predicate);
+        None
+    }
+
     /// Facts about the table besides the types of its columns, from metadata only. The default states nothing.
     fn facts(&self) -> Result<TableFacts> {
         Ok(TableFacts::default())

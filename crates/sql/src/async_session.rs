@@ -18,7 +18,7 @@ use tesselle::{Driver, DriverOptions, Error, Result, Table};
 
 use crate::answer::AnswerStream;
 use crate::context;
-use crate::copy::{Copy, plain};
+use crate::copy::{Copy, plain, whole};
 use crate::error::ours;
 use crate::files::{self, FileTables, Opener, blocking, looks_like_a_file};
 use crate::interrupt::Interrupt;
@@ -261,22 +261,40 @@ impl AsyncSession {
         }
     }
 
-    /// Writes the result of a query; the result of COPY is the number of its rows.
+    /// Writes a file or the result of a query; the result of COPY is the number of its rows.
     async fn copy(&self, copy: Copy, interrupt: &Interrupt) -> Result<AnswerStream> {
-        let names = self.names(&copy.query);
-        let plan = self.plan(&names, copy.query.clone(), interrupt).await?;
-        let rows = match self.plain(&plan) {
-            Some(source) => {
-                // Nothing else works meanwhile, so the conversion has all of the memory.
-                let run = self.driver.with_memory(self.memory).for_run();
-                interrupt.stops(run.cancel_token());
-                // The conversion is awaited even if it is interrupted: it removes what it has staged.
-                let _stop = StopOnDrop(run.cancel_token().clone());
-                blocking(move || copy.convert(source, &run)).await?.summary.rows
-            }
-            None => self.write(copy, self.execute(&names, plan, interrupt).await?).await?,
+        let rows = match self.whole(&copy).await? {
+            Some(source) => self.convert(copy, source, interrupt).await?,
+            None => self.copy_query(copy, interrupt).await?,
         };
         Ok(AnswerStream::new(count(rows)?, interrupt.clone()))
+    }
+
+    async fn copy_query(&self, copy: Copy, interrupt: &Interrupt) -> Result<u64> {
+        let names = self.names(&copy.query);
+        let plan = self.plan(&names, copy.query.clone(), interrupt).await?;
+        match self.plain(&plan) {
+            Some(source) => self.convert(copy, source, interrupt).await,
+            None => self.write(copy, self.execute(&names, plan, interrupt).await?).await,
+        }
+    }
+
+    /// The file that a COPY names in place of a query: all its tables are converted.
+    async fn whole(&self, copy: &Copy) -> Result<Option<crate::copy::Plain>> {
+        let tables = self.table_names();
+        let Some(name) = copy.named.clone().filter(|name| !tables.contains(name)) else { return Ok(None) };
+        let opener = self.files.opener();
+        blocking(move || Ok(whole(name, opener))).await
+    }
+
+    /// Converts what one file holds; how many rows there were.
+    async fn convert(&self, copy: Copy, source: crate::copy::Plain, interrupt: &Interrupt) -> Result<u64> {
+        // Nothing else works meanwhile, so the conversion has all of the memory.
+        let run = self.driver.with_memory(self.memory).for_run();
+        interrupt.stops(run.cancel_token());
+        // The conversion is awaited even if it is interrupted: it removes what it has staged.
+        let _stop = StopOnDrop(run.cancel_token().clone());
+        Ok(blocking(move || copy.convert(source, &run)).await?.summary.rows)
     }
 
     /// The scan of one file that a query is, if it is no more than that.

@@ -1,4 +1,5 @@
-//! Minimums, maximums, sums and counts from metadata, even if the number of rows is unknown.
+//! Minimums, maximums, sums and counts from metadata, even if the number of rows is unknown, and of the rows that a
+//! condition selects.
 //!
 //! DataFusion answers aggregates from statistics only if these state the exact number of rows. The number of rows of a
 //! TsFile device with several series is the number of their distinct timestamps, which requires reading them; the
@@ -12,7 +13,7 @@ use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{Result, ScalarValue, Statistics};
 use datafusion::logical_expr::StatisticsArgs;
 use datafusion::physical_expr::aggregate::AggregateFunctionExpr;
-use datafusion::physical_expr::expressions::{CastExpr, Column, lit};
+use datafusion::physical_expr::expressions::{CastExpr, Column, Literal, lit};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateOutputMode};
@@ -94,7 +95,7 @@ fn over_a_scan(last: &AggregateExec) -> Option<(&AggregateExec, &ScanExec)> {
     }
 }
 
-/// The value of an aggregate of one column over the whole table.
+/// The value of an aggregate over the rows of a scan.
 fn value_of(aggregate: &AggregateFunctionExpr, scan: &ScanExec) -> Option<ScalarValue> {
     let name = aggregate.fun().name();
     if !matches!(name, "min" | "max" | "count" | "sum") {
@@ -102,6 +103,12 @@ fn value_of(aggregate: &AggregateFunctionExpr, scan: &ScanExec) -> Option<Scalar
     }
     let arguments = aggregate.expressions();
     let [argument] = arguments.as_slice() else { return None };
+    let literal = argument.downcast_ref::<Literal>().filter(|literal| !literal.value().is_null());
+    if literal.is_some() && name == "count" && !aggregate.is_distinct() {
+        // Every row counts.
+        let Precision::Exact(rows) = scan.known()?.0.num_rows else { return None };
+        return i64::try_from(rows).ok().map(ScalarValue::from);
+    }
     // Sums of small integers are sums of large ones, to which the planner casts them.
     let plain =
         argument.downcast_ref::<CastExpr>().filter(|_| name == "sum").map_or(argument, CastExpr::expr);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tesselle_core::storage::{Entry, EntryKind};
 use tesselle_core::{
     AppendRequest, ArrayRequest, Capabilities, Confidence, Container, Context, Created, Driver, Error,
-    Folder, FolderKind, Format, Location, OpenOptions, Probe, Repaired, Result, Rewritten, Summary,
+    Folder, FolderKind, Format, Location, OpenOptions, Probe, Repaired, Result, Rewritten, Settings, Summary,
     WriteOptions, WriteRequest, Written,
 };
 
@@ -111,5 +111,9 @@ impl Format for TileDb {
         driver: &Driver,
     ) -> Result<Option<Rewritten>> {
         rewrite::rewrite(source, target, open, write, driver)
+    }
+
+    fn newest(&self) -> Option<Settings> {
+        Some(rewrite::newest())
     }
 }

@@ -17,6 +17,7 @@ use crate::meta::key_value::{self, MetadataValue};
 use crate::meta::name::TimestampedName;
 use crate::open::{Array, Loader, key_of};
 use crate::table::ArrayTable;
+use crate::write::DETAIL_VERSION;
 use crate::{Error, Result};
 
 /// The file that marks a folder as a group.
@@ -90,6 +91,11 @@ impl Group {
     /// The members.
     pub(crate) fn members(&self) -> &[Member] {
         &self.members
+    }
+
+    /// Whether the files that list the members have the newest version.
+    pub(crate) fn is_newest(&self) -> bool {
+        self.version >= DETAIL_VERSION
     }
 
     /// The files that list the members as of the time of reading.

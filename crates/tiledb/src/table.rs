@@ -14,7 +14,7 @@ use crate::group::leads_down;
 use crate::meta::value::Bounds;
 use crate::open::Array;
 use crate::read::bounds::attribute_stats;
-use crate::read::{dense, sparse};
+use crate::read::{covered, dense, sparse};
 use crate::{Error, Result};
 
 /// Dimensions and attributes as columns.
@@ -64,6 +64,11 @@ impl Table for ArrayTable {
             }
         }
         stats
+    }
+
+    fn stats_where(&self, columns: &[&str], predicate: &Predicate) -> Option<TableStats> {
+        // Unreadable statistics count as absent; reading rows reports the error.
+        covered::stats_where(&self.array, columns, predicate).ok().flatten()
     }
 
     fn facts(&self) -> Result<TableFacts> {

@@ -5,7 +5,7 @@ use tesselle_core::{Cursor, Error, Result};
 use crate::meta::{DataType, Statistics, Version};
 use crate::read::column::{Column, NONE};
 use crate::read::loaded::Loaded;
-use crate::read::page;
+use crate::read::{date, page};
 use crate::write::statistics;
 use crate::write::values::{Slice, StringSlices};
 
@@ -104,6 +104,16 @@ impl PagePoints {
         Some((0..self.times.len()).filter(|row| is_bad(*row)).count())
     }
 
+    /// Counts the values of a DATE column that are not dates.
+    pub(crate) fn not_dates(&self, data_type: DataType) -> usize {
+        match &self.values {
+            Some(Column::Int32(dates)) if data_type == DataType::Date => {
+                dates.iter().filter(|stored| date::days(**stored).is_none()).count()
+            }
+            _ => 0,
+        }
+    }
+
     /// The statistics as a writer of `version` would store them.
     pub(crate) fn statistics(&self, data_type: DataType, version: Version) -> Statistics {
         let mut found = match &self.values {
@@ -131,5 +141,18 @@ impl PagePoints {
             found = Statistics { min: None, max: None, first: None, last: None, sum: None, ..found };
         }
         found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_are_not_dates_are_counted_in_date_columns_only() {
+        let values = Some(Column::Int32(vec![20_240_229, 10, 20_230_229]));
+        let points = PagePoints { times: vec![1, 2, 3], values };
+        assert_eq!(points.not_dates(DataType::Date), 2);
+        assert_eq!(points.not_dates(DataType::Int32), 0);
     }
 }

@@ -13,8 +13,9 @@ type Outcome = Result<(), Box<dyn std::error::Error>>;
 
 fn main() -> ExitCode {
     let folder = PathBuf::from(std::env::args().nth(1).unwrap_or_else(|| ".".into()));
-    let checks: [(&str, fn(&Case, &std::path::Path) -> Outcome); 6] = [
+    let checks: [(&str, fn(&Case, &std::path::Path) -> Outcome); 7] = [
         ("we write, it reads", ours::written_here_reads_there),
+        ("we extend along an axis, it reads", ours::extended_here_reads_there),
         ("it writes, we read", theirs::written_there_reads_here),
         ("both write the same bytes", theirs::raw_bytes_are_equal),
         ("it embeds the documents we embed", theirs::documents_are_equal),

@@ -87,6 +87,31 @@ fn le_bytes(buffer: &DenseBuffer) -> Vec<u8> {
     }
 }
 
+/// The part of a case from `start` to `stop` along an axis.
+fn part(case: &Case, axis: usize, start: u64, stop: u64) -> Case {
+    let inner = case.shape[axis + 1..].iter().product::<u64>() as usize * case.dtype.size();
+    let row = case.shape[axis] as usize * inner;
+    let bytes = case.bytes.chunks(row).flat_map(|row| row[start as usize * inner..stop as usize * inner].to_vec());
+    let mut shape = case.shape.clone();
+    shape[axis] = stop - start;
+    Case { shape, bytes: bytes.collect(), chunk_shape: case.chunk_shape.clone(), ..*case }
+}
+
+/// A dataset that grows along its first and its last axis, with and without zone maps.
+pub fn extended_here_reads_there(case: &Case, path: &Path) -> Outcome {
+    let added = path.with_file_name("added.tet");
+    for (axis, indexes) in [(0, false), (case.shape.len() - 1, true)] {
+        let cut = case.shape[axis] / 2;
+        write(&part(case, axis, 0, cut), path, Alignment::Packed, Some(footer(case, indexes)))?;
+        write(&part(case, axis, cut, case.shape[axis]), &added, Alignment::Packed, None)?;
+        let more = File::open(&Location::local(&added)?, &OpenOptions::default())?.array(0)?;
+        tesselle_tet::extend(&Location::local(path)?, "a", axis, &*more, driver())?;
+        check(case, path, 0)?;
+        check_there(case, path, "a")?;
+    }
+    Ok(())
+}
+
 /// All footers and alignments.
 pub fn written_here_reads_there(case: &Case, path: &Path) -> Outcome {
     for footer in [None, Some(footer(case, false)), Some(footer(case, true))] {

@@ -103,6 +103,11 @@ fn convert() {
 }
 
 #[test]
+fn tatami() {
+    run("guides/tatami.md");
+}
+
+#[test]
 fn tet() {
     run("guides/tet.md");
 }

@@ -285,6 +285,10 @@ fn an_empty_array_accepts_rows_anywhere_or_reports_what_it_needs() {
     assert!(refused(&create).contains("dims=x,y"));
     let dense = [&create[..], &["--set", "kind=dense", "--set", "dims=k"]].concat();
     assert!(refused(&dense).contains("domain.k=low:high"));
+    // A setting of one column names it.
+    let settings = ["--set", "kind=sparse", "--set", "dims=k", "--set", "domain=k:0:100"];
+    let unnamed = refused(&[&create[..], &settings].concat());
+    assert!(unnamed.contains("domain.k=LOW:HIGH"), "{unnamed}");
     json_of(&[&create[..], &["--set", "kind=sparse", "--set", "dims=k"]].concat());
     assert_eq!(json_of(&["tiledb", "write", path(&array), path(&like)])["cells"], 2);
     assert_eq!(values(path(&array), "a", &[]), [json!(10), json!(20)]);

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
 use datafusion::sql::parser::{CopyToSource, CopyToStatement, DFParser, Statement};
-use datafusion::sql::sqlparser::ast::{Statement as SqlStatement, Value};
-pub(crate) use plain::{Plain, plain};
+use datafusion::sql::sqlparser::ast::{ObjectName, Statement as SqlStatement, Value};
+pub(crate) use plain::{Plain, plain, whole};
 use tesselle::core::{Sink, WriteRequest, WriteTarget};
 use tesselle::{Driver, Error, Format, Location, Result, Uri, WriteOptions, WriteReport};
 
@@ -17,6 +17,8 @@ use crate::error::ours;
 pub(crate) struct Copy {
     /// The query whose rows are written.
     pub(crate) query: Statement,
+    /// The quoted name that stands in place of a query: a file, or a table.
+    pub(crate) named: Option<String>,
     name: String,
     target: Location,
     to: &'static dyn Format,
@@ -32,6 +34,10 @@ impl Copy {
                 Error::invalid("COPY … PARTITIONED BY is not supported").hint("write one file per COPY")
             );
         }
+        let named = match &statement.source {
+            CopyToSource::Relation(name) => quoted(name),
+            CopyToSource::Query(_) => None,
+        };
         let query = match &statement.source {
             CopyToSource::Relation(name) => {
                 let mut parsed = DFParser::parse_sql(&format!("SELECT * FROM {name}")).map_err(ours)?;
@@ -52,10 +58,10 @@ impl Copy {
             }
         }
         let (name, target) = (statement.target.clone(), Uri::target(&statement.target)?);
-        Ok(Self { query, name, target, to, options })
+        Ok(Self { query, named, name, target, to, options })
     }
 
-    /// Converts a query that is a scan of one file: what the file knows of its rows comes along.
+    /// Converts a file, or a query that is a scan of one: what the file knows of its rows comes along.
     pub(crate) fn convert(&self, source: Plain, driver: &Driver) -> Result<WriteReport> {
         let mut convert = tesselle::convert(source.uri, self.name.clone())
             .opener(source.opener)
@@ -75,4 +81,10 @@ impl Copy {
         let request = WriteRequest::new(target, Arc::clone(schema), self.options.clone());
         Ok(tesselle::start_write(self.to, request, false, driver)?.sink)
     }
+}
+
+/// A name in quotes, without a schema.
+fn quoted(name: &ObjectName) -> Option<String> {
+    let [part] = name.0.as_slice() else { return None };
+    part.as_ident().filter(|ident| ident.quote_style.is_some()).map(|ident| ident.value.clone())
 }

@@ -7,6 +7,7 @@ use datafusion::logical_expr::{
     Expr, FetchType, Filter, Limit, LogicalPlan, Projection, SkipType, TableScan,
 };
 use tesselle::core::Pushdown;
+use tesselle::name::is_pattern;
 use tesselle::{Opener, Predicate, Scan, Table, Uri};
 
 use crate::filter::{Translated, translate};
@@ -17,6 +18,12 @@ pub(crate) struct Plain {
     pub(crate) uri: String,
     pub(crate) opener: Opener,
     pub(crate) scan: Scan,
+}
+
+/// All of the container of this name, whatever tables it has. `None` where the name is that of no single container.
+pub(crate) fn whole(uri: String, opener: Opener) -> Option<Plain> {
+    let single = !is_pattern(&uri) && tesselle::detect(&Uri::parse(&uri).ok()?.location).is_ok();
+    single.then(|| Plain { uri, opener, scan: Scan::all() })
 }
 
 /// The scan that answers `plan` exactly, where it reads one table of one file.

@@ -79,6 +79,11 @@ impl FileTables {
     pub(crate) fn new(opener: Opener) -> Self {
         Self { opener }
     }
+
+    /// How the files of the session are opened.
+    pub(crate) fn opener(&self) -> tesselle::Opener {
+        self.opener.opener()
+    }
 }
 
 #[async_trait]

@@ -4,7 +4,7 @@ mod partition;
 
 use std::fmt;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use arrow_schema::{SchemaRef, SortOptions};
 use datafusion::common::tree_node::TreeNodeRecursion;
@@ -21,6 +21,7 @@ use tesselle::core::{Plan, Task};
 use tesselle::{Driver, Predicate, RunStats, Scan, Table};
 
 use crate::error::external;
+use crate::statistics::{statistics, value_count};
 
 /// A scan, and the work left to do on its batches.
 pub(crate) struct Request {
@@ -34,6 +35,9 @@ pub(crate) struct Request {
     pub(crate) limit: Option<u64>,
 }
 
+/// The statistics of columns, and the number of values of each.
+type Known = (Statistics, Vec<Option<usize>>);
+
 /// Reads the tasks of one plan.
 pub(crate) struct ScanExec {
     table: Arc<dyn Table>,
@@ -42,6 +46,8 @@ pub(crate) struct ScanExec {
     statistics: Arc<Statistics>,
     /// The number of values of each column, if known; empty if rows are skipped.
     values: Vec<Option<usize>>,
+    /// The same of the rows that the predicate selects, when asked for.
+    selected: OnceLock<Option<Known>>,
     planned: RunStats,
     groups: Vec<Range<usize>>,
     /// The tasks of the plan, each taken once; another execution plans again.
@@ -71,8 +77,19 @@ impl ScanExec {
         ));
         let metrics = ExecutionPlanMetricsSet::new();
         let (request, statistics) = (Arc::new(request), Arc::new(statistics));
-        let values = Vec::new();
-        Ok(Self { table, driver, request, statistics, values, planned, groups, tasks, properties, metrics })
+        Ok(Self {
+            table,
+            driver,
+            request,
+            statistics,
+            values: Vec::new(),
+            selected: OnceLock::new(),
+            planned,
+            groups,
+            tasks,
+            properties,
+            metrics,
+        })
     }
 
     /// Sets the number of values of the columns of the whole table.
@@ -81,10 +98,23 @@ impl ScanExec {
         self
     }
 
-    /// The statistics of the columns and the number of values of each, if the scan skips no rows.
+    /// The statistics of the columns and the number of values of each, if metadata has them for exactly the rows of the
+    /// scan.
     pub(crate) fn known(&self) -> Option<(&Statistics, &[Option<usize>])> {
+        if let Some(predicate) = &self.request.scan.predicate {
+            let selected = self.selected.get_or_init(|| self.select(predicate));
+            return selected.as_ref().map(|(statistics, values)| (statistics, values.as_slice()));
+        }
         let whole = self.values.len() == self.request.schema.fields().len();
         whole.then_some((&*self.statistics, &*self.values))
+    }
+
+    fn select(&self, predicate: &Predicate) -> Option<Known> {
+        let Request { schema, residual: None, limit: None, .. } = &*self.request else { return None };
+        let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+        let known = self.table.stats_where(&names, predicate)?;
+        let values = names.iter().map(|name| value_count(&known, name)).collect();
+        Some((statistics(&known, schema), values))
     }
 
     /// The tasks of one partition: those of the first plan, or of a new one if they have already run.

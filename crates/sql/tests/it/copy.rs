@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use arrow_array::{Float64Array, Int64Array, StringArray};
-use tesselle::{Driver, DriverOptions, ErrorKind};
+use tesselle::tet::WriterOptions;
+use tesselle::tiledb::write::GroupWriter;
+use tesselle::tiledb::{Member, MemberKind};
+use tesselle::{Driver, DriverOptions, ErrorKind, Location, OpenOptions};
 
 use crate::support::{self, rows};
 
@@ -221,4 +224,89 @@ fn copy_and_convert_write_the_same_file() {
     session.query(&sql).and_then(tesselle_sql::Answer::finish).unwrap();
     let found = tesselle::diff(&one, &other).on(&driver).run().unwrap();
     assert!(found.is_equal(), "{found:?}");
+}
+
+/// One container of each format that has several tables, with tables of different columns and shapes.
+fn containers(root: &str, driver: &Driver) -> [String; 5] {
+    let (grid, points) = (format!("{root}/grid.tet"), format!("{root}/points.tiledb"));
+    let to = |name: &str| format!("{root}/{name}");
+    let fleet = to("fleet.csv");
+    std::fs::write(&fleet, "time,device,speed\n1,root.a,2.5\n2,root.b,3.5\n3,root.a,4.5\n").unwrap();
+    let tsfile = to("whole.tsfile");
+    let conversion = tesselle::convert(&fleet, &tsfile).set("device_column", "device").set("time", "time");
+    conversion.on(driver).run().unwrap();
+
+    let group = to("whole.tiledb");
+    let writer = GroupWriter::create(&Location::local(&group).unwrap(), None).unwrap();
+    tesselle::convert(&grid, format!("{group}/dense")).format("tiledb").on(driver).run().unwrap();
+    tesselle::convert(&points, format!("{group}/sparse")).format("tiledb").on(driver).run().unwrap();
+    let member = |name: &str| Member::relative(MemberKind::Array, name, name);
+    writer.change(&[member("dense"), member("sparse")], &[], None).unwrap();
+
+    let tet = to("whole.tet");
+    std::fs::copy(&grid, &tet).unwrap();
+    tesselle::convert(&fleet, to("speed.npy")).columns(["speed"]).on(driver).run().unwrap();
+    let vector = tesselle::open(&to("speed.npy")).unwrap().default_table().unwrap().array().unwrap();
+    let spec = tesselle::tet::DatasetSpec::new("speed", vector.dtype(), vector.shape());
+    let place = Location::local(&tet).unwrap();
+    let mut writer =
+        tesselle::tet::Writer::append(&place, &[spec], WriterOptions::default(), driver).unwrap();
+    writer.put_array(1, &*vector).unwrap();
+    writer.finish().unwrap();
+
+    let zarr = to("whole.zarr");
+    tesselle::convert(&grid, format!("{zarr}/sub/heat")).format("zarr").on(driver).run().unwrap();
+    tesselle::convert(&fleet, format!("{zarr}/speed"))
+        .format("zarr")
+        .columns(["speed"])
+        .on(driver)
+        .run()
+        .unwrap();
+    for place in ["", "/sub"] {
+        let group = r#"{"zarr_format": 3, "node_type": "group", "attributes": {"title": "all"}}"#;
+        std::fs::write(format!("{zarr}{place}/zarr.json"), group).unwrap();
+    }
+
+    let collection = to("whole.tatamis");
+    std::fs::create_dir(&collection).unwrap();
+    for name in ["one", "two"] {
+        std::fs::copy(to("mixed.tatami"), format!("{collection}/{name}.tatami")).unwrap();
+    }
+    let place = Location::local(&collection).unwrap();
+    let mut members = tesselle::tatami::Collection::open(&place, &OpenOptions::default()).unwrap();
+    members.add(&["one.tatami", "two.tatami"]).unwrap();
+    [tsfile, group, tet, zarr, collection]
+}
+
+#[test]
+fn copies_of_whole_containers_are_those_of_convert() {
+    let folder = tempfile::tempdir().unwrap();
+    support::make_files(folder.path());
+    let root = folder.path().to_str().unwrap();
+    let driver = Driver::new(&DriverOptions::default().with_threads(2)).unwrap();
+    let session = support::session(true);
+    for source in containers(root, &driver) {
+        let tables = tesselle::open(&source).unwrap().table_names();
+        let format = tesselle::open(&source).unwrap().format().name();
+        // A collection of several files is one table.
+        assert!(tables.len() > 1 || format == "tatami", "{source}: {tables:?}");
+        let (one, other) = (format!("{root}/convert.{format}"), format!("{root}/copy.{format}"));
+        let converted = tesselle::convert(&source, &one).on(&driver).run().unwrap();
+        let sql = format!("COPY '{source}' TO '{other}'");
+        let copied = rows(&session, &sql).unwrap_or_else(|e| panic!("{sql}: {e}"));
+        assert_eq!(copied, [converted.summary.rows.to_string()], "{sql}");
+        assert!(content(one.as_ref()) == content(other.as_ref()), "{sql}");
+        assert_eq!(tesselle::open(&other).unwrap().table_names(), tables, "{sql}");
+        let found = tesselle::diff(&source, &other).on(&driver).run().unwrap();
+        assert!(found.is_equal(), "{sql}: {found:?}");
+    }
+    // Settings are those of a conversion.
+    let (one, other) = (format!("{root}/old.convert.tsfile"), format!("{root}/old.copy.tsfile"));
+    tesselle::convert(format!("{root}/whole.tsfile"), &one).set("version", "3").on(&driver).run().unwrap();
+    rows(&session, &format!("COPY '{root}/whole.tsfile' TO '{other}' OPTIONS ('version' '3')")).unwrap();
+    assert!(content(one.as_ref()) == content(other.as_ref()));
+    // A table of the session is no file.
+    session.query("CREATE TABLE ones AS SELECT 1 AS one").and_then(tesselle_sql::Answer::finish).unwrap();
+    assert_eq!(rows(&session, &format!("COPY \"ones\" TO '{root}/one.csv'")).unwrap(), ["1"]);
+    assert_eq!(std::fs::read_to_string(format!("{root}/one.csv")).unwrap(), "one\n1\n");
 }

@@ -135,6 +135,44 @@ fn sums_of_integers_come_from_the_statistics_of_tiles() {
 }
 
 #[test]
+fn conditions_on_whole_tiles_are_answered_from_their_statistics() {
+    let folder = tempfile::tempdir().unwrap();
+    support::make_files(folder.path());
+    let root = folder.path().to_str().unwrap();
+    let dense = ["kind=dense", "dims=y,x", "domain.y=0:19", "domain.x=0:19", "extent=5"];
+    support::write(&folder.path().join("whole.tiledb"), "tiledb", None, &dense, &support::raster(20));
+    let (session, plain) = (support::session(true), support::session(false));
+    for (from, asked, condition, answered) in [
+        ("whole.tiledb", "sum(rain), count(rain), min(rain), max(rain), count(*)", "y < 5", true),
+        ("whole.tiledb", "sum(rain), min(y), max(y), count(x)", "y BETWEEN 5 AND 14 AND x >= 10", true),
+        ("whole.tiledb", "count(*)", "y < 5 OR NOT x < 15", true),
+        ("whole.tiledb", "count(*), count(rain), min(rain)", "y < 0", true),
+        ("whole.tiledb", "sum(rain)", "y < 6", false),
+        ("whole.tiledb", "sum(rain)", "y < 5 AND x = 3", false),
+        ("whole.tiledb", "count(*)", "y < 5 AND kind = 'stone'", false),
+        ("whole.tiledb", "sum(rain)", "y < 5 AND abs(x) < 9", false),
+        ("points.tiledb", "sum(small), count(*), max(id)", "id < 190", true),
+        ("points.tiledb", "sum(small), count(*)", "id < 70", false),
+        ("raster.tiledb", "count(*)", "y < 6", false),
+    ] {
+        let sql = format!("SELECT {asked} FROM '{root}/{from}' WHERE {condition}");
+        let plan = plan(&session, &format!("EXPLAIN {sql}"));
+        assert_eq!(!plan.contains("TesselleScan"), answered, "{from}, {asked}, {condition}: {plan}");
+        let rows = |session| support::rows(session, &sql).unwrap();
+        assert_eq!(rows(&session), rows(&plain), "{from}, {asked}, {condition}");
+    }
+    // A limit takes fewer rows, a group more than one answer.
+    for sql in [
+        "SELECT sum(rain) FROM (SELECT rain FROM '{}' WHERE y < 5 LIMIT 7)",
+        "SELECT sum(rain) FROM '{}' WHERE y < 5 GROUP BY x",
+    ] {
+        let sql = sql.replace("{}", &format!("{root}/whole.tiledb"));
+        assert!(plan(&session, &format!("EXPLAIN {sql}")).contains("TesselleScan"), "{sql}");
+        assert_eq!(support::rows(&session, &sql).unwrap(), support::rows(&plain, &sql).unwrap(), "{sql}");
+    }
+}
+
+#[test]
 fn tables_that_are_sorted_are_not_sorted_again() {
     let folder = tempfile::tempdir().unwrap();
     support::make_files(folder.path());

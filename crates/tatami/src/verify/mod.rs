@@ -75,9 +75,12 @@ pub(crate) fn verify(file: &File, depth: Depth, driver: &Driver, report: &mut Re
 
 /// Checks every record.
 fn records(file: &File, depth: Depth, driver: &Driver, report: &mut Report) -> Result<()> {
-    let parts = driver.try_map(0..file.footer().groups.len(), |group| {
+    let groups = &file.footer().groups;
+    driver.progress().expect(groups.iter().map(|group| group.bytes).fold(0, u64::saturating_add));
+    let parts = driver.try_map(groups.iter().enumerate(), |(number, group)| {
         let mut findings = Findings::new(file);
-        chunk::check_group(file, group, depth, &mut findings);
+        chunk::check_group(file, number, depth, &mut findings);
+        driver.progress().advance(group.bytes);
         Ok(findings)
     })?;
     for part in parts {

@@ -10,8 +10,8 @@ use arrow_schema::DataType;
 pub use builder::{Convert, convert};
 use place::refuse_same;
 use tesselle_core::{
-    Action, ArrayView, Attribute, Context, Created, Driver, Error, Fitted, Format, GridKind, Location,
-    Result, Rewritten, Scan, Secret, TableFacts, WriteOptions, WriteRequest, WriteTarget,
+    ArrayView, Attribute, Context, Created, Driver, Error, Fitted, Format, GridKind, Location, Result,
+    Rewritten, Scan, Secret, TableFacts, WriteOptions, WriteRequest, WriteTarget,
 };
 
 use crate::cast;
@@ -111,8 +111,7 @@ fn rewrite(
     }
     refuse_same(&source.location, target)?;
     let mut write = conversion.write.clone();
-    if conversion.upgrade {
-        let Some(newest) = to.newest() else { return Ok(None) };
+    if let Some(newest) = to.newest().filter(|_| conversion.upgrade) {
         write.settings.fill_all(&newest);
     }
     let rewritten = to
@@ -129,11 +128,6 @@ fn open(input: &str, to: &dyn Format, conversion: &Conversion) -> Result<Dataset
     let table = dataset.default_table();
     let all = dataset.chosen_table().is_none() && dataset.format().name() == to.name();
     match table {
-        Err(_) if all && conversion.upgrade && dataset.table_names().len() > 1 => {
-            let message = format!("{} containers of several tables are not upgraded as a whole", to.name());
-            Err(Error::unsupported(message)
-                .suggest("upgrade one table at a time: {}", [Action::Table(dataset.table_names())]))
-        }
         Err(error) if all => dataset.table("*").map_err(|_| error),
         table => table,
     }

@@ -2,7 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use tesselle::{Append, Depth, Driver, DriverOptions, Opener, Settings, append, convert, diff, verify};
+use tesselle::tiledb::write::{ArrayWriter, SchemaBuilder};
+use tesselle::tiledb::{Attribute, Datatype, Dimension, Layout};
+use tesselle::{
+    Append, Depth, Driver, DriverOptions, Location, Opener, Settings, append, convert, diff, verify,
+};
 
 fn driver() -> Driver {
     Driver::new(&DriverOptions::default().with_threads(2).with_memory(64 << 20)).unwrap()
@@ -190,6 +194,90 @@ fn arrays_grow_by_cells_and_along_axes() {
     let array = tesselle::open(text(&grown)).unwrap().default_table().unwrap().array().unwrap();
     assert_eq!(array.shape(), [10, 14]);
     assert!(add(&a, text(&grown)).is_err(), "rows are no tensor");
+}
+
+/// A driver with little memory.
+fn small() -> Driver {
+    Driver::new(&DriverOptions::default().with_threads(2).with_memory(1 << 20)).unwrap()
+}
+
+/// How many fragments an array has, committed or not.
+fn fragments(array: &Path) -> usize {
+    std::fs::read_dir(array.join("__fragments")).unwrap().count()
+}
+
+#[test]
+fn dense_rows_that_exceed_the_memory_are_written_in_bands_of_tiles() {
+    let folder = tempfile::tempdir().unwrap();
+    let cells = |rows: std::ops::Range<i64>| {
+        rows.flat_map(|y| (0..200).map(move |x| format!("{y},{x},{}", 1_000 * y + x)))
+    };
+    let first = csv(folder.path(), "first.csv", "y,x,v", cells(0..3));
+    let all = csv(folder.path(), "all.csv", "y,x,v", cells(0..403));
+    let more = csv(folder.path(), "more.csv", "y,x,v", cells(3..403));
+    let values = csv(
+        folder.path(),
+        "values.csv",
+        "v",
+        cells(3..403).map(|row| row.rsplit_once(',').unwrap().1.to_owned()),
+    );
+    for order in [Layout::RowMajor, Layout::ColMajor] {
+        let pairs =
+            ["kind=dense", "dims=y,x", "domain.y=0:999", "domain.x=0:199", "extent.y=8", "extent.x=60"];
+        let begin = || {
+            let grown = folder.path().join("grown.tiledb");
+            let schema = SchemaBuilder::dense()
+                .tile_order(order)
+                .dimension(Dimension::new("y", Datatype::Int64, 0, 999, 8))
+                .dimension(Dimension::new("x", Datatype::Int64, 0, 199, 60))
+                .attribute(Attribute::new("v", Datatype::Int64));
+            let place = Location::local(&grown).unwrap();
+            ArrayWriter::create(&place, &schema.build().unwrap(), None, None).unwrap();
+            add(&first, text(&grown)).unwrap();
+            grown
+        };
+        let whole = into(&all, "whole.tiledb", &pairs);
+        for source in [&more, &values] {
+            let grown = begin();
+            let added = append(text(source), text(&grown)).on(&small()).run().unwrap();
+            assert_eq!(added.summary.rows, 80_000);
+            assert!(fragments(&grown) > 3, "{} {}", source.display(), fragments(&grown));
+            // They became visible together.
+            let lists = std::fs::read_dir(grown.join("__commits")).unwrap().flatten();
+            assert_eq!(
+                lists.filter(|entry| entry.file_name().to_string_lossy().ends_with(".con")).count(),
+                1
+            );
+            assert_sound(&grown);
+            assert_equal(&grown, &whole);
+            std::fs::remove_dir_all(&grown).unwrap();
+        }
+        // A row too many, or rows that go back behind a band, leave the array as it was.
+        let grown = begin();
+        let odd = csv(folder.path(), "odd.csv", "v", (0..80_001).map(|i| i.to_string()));
+        let back = csv(folder.path(), "back.csv", "y,x,v", cells(3..403).chain(cells(0..1)));
+        let hole = csv(folder.path(), "hole.csv", "y,x,v", cells(3..200).chain(cells(208..403)));
+        let beyond = csv(folder.path(), "beyond.csv", "v", (0..200_000).map(|i| i.to_string()));
+        for wrong in [&odd, &back, &hole, &beyond] {
+            assert!(append(text(wrong), text(&grown)).on(&small()).run().is_err(), "{}", wrong.display());
+            assert_eq!(fragments(&grown), 1, "{}", wrong.display());
+        }
+        std::fs::remove_dir_all(&grown).unwrap();
+        std::fs::remove_dir_all(&whole).unwrap();
+    }
+    // Along another axis: the shape of an array says where its rows belong.
+    let pairs = |rows: &'static str| {
+        ["kind=dense", "dims=y,x", "domain.y=0:402", "domain.x=0:999", "extent.y=8", "extent.x=60", rows]
+    };
+    let grown = into(&all, "wide.tiledb", &pairs("box.x=0:199"));
+    let again = into(&all, "again.tet", &["axes=2", "shape=403,200", "chunk=16,200"]);
+    append(text(&again), text(&grown)).axis("x").on(&small()).run().unwrap();
+    assert!(fragments(&grown) > 3);
+    assert_sound(&grown);
+    let shifted = (0..403).flat_map(|y| (0..400).map(move |x| format!("{y},{x},{}", 1_000 * y + x % 200)));
+    let whole =
+        into(&csv(folder.path(), "shifted.csv", "y,x,v", shifted), "shifted.tiledb", &pairs("box.x=0:399"));
+    assert_equal(&grown, &whole);
 }
 
 #[test]

@@ -10,9 +10,11 @@ mod interop_tatami;
 mod keep;
 mod neutral;
 mod pieces;
+mod progress;
 mod statistics;
 #[cfg(feature = "async")]
 mod stream;
 mod text;
 mod types;
+mod upgrade;
 mod zarr;

@@ -26,6 +26,7 @@ pub use kind::{Filter, ImageFormat};
 pub use parse::filters_from_str;
 pub(crate) use pipeline::MAX_CHUNK;
 pub use pipeline::Pipeline;
+pub(crate) use stage::WINDOWS_TAKE_TIMES;
 pub use tesselle_codec::cipher::Key;
 pub use tesselle_codec::compress::Compressor;
 pub use tesselle_codec::digest::Digest;

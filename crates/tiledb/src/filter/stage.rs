@@ -61,7 +61,7 @@ pub(super) struct Field {
 /// The version from which strings have their own run lengths and dictionaries.
 const STRING_FILTERS: u32 = 12;
 /// The version from which window filters take datetimes and times.
-const WINDOWS_TAKE_TIMES: u32 = 20;
+pub(crate) const WINDOWS_TAKE_TIMES: u32 = 20;
 
 /// The stage of `filter` on values of `datatype`, and the datatype of its output.
 pub(super) fn place(

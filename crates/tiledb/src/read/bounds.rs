@@ -37,7 +37,7 @@ pub(crate) fn attribute_stats(array: &Array, column: &Column) -> Result<ColumnSt
 
 /// The sum of the integers of a tile whose bounds are trusted. A sum that reached a limit of its type had stopped
 /// adding, and engines count nulls of dense tiles wrongly.
-fn tile_sum(fragment: &Fragment, column: &Column, tile: u64) -> Result<Option<i128>> {
+pub(super) fn tile_sum(fragment: &Fragment, column: &Column, tile: u64) -> Result<Option<i128>> {
     let Some((index, attribute)) = fragment.schema.attribute(&column.name) else { return Ok(None) };
     if !attribute.datatype.is_integer() || (attribute.nullable && fragment.footer.dense) {
         return Ok(None);
@@ -56,7 +56,7 @@ fn tile_sum(fragment: &Fragment, column: &Column, tile: u64) -> Result<Option<i1
 }
 
 /// The fragments that make up the array, if a read returns exactly their cells.
-fn whole_fragments(array: &Array) -> Option<&[Arc<Fragment>]> {
+pub(super) fn whole_fragments(array: &Array) -> Option<&[Arc<Fragment>]> {
     if !array.is_dense() {
         return array.rows().map(|_| &*array.fragments);
     }

@@ -5,6 +5,7 @@
 pub(crate) mod bounds;
 pub(crate) mod build;
 mod copy;
+pub(crate) mod covered;
 pub(crate) mod dense;
 mod projection;
 pub(crate) mod schema;

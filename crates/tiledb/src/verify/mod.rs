@@ -6,6 +6,7 @@
 mod field;
 mod structure;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use tesselle_core::{Depth, Driver, Finding, Report, Severity};
@@ -77,9 +78,16 @@ fn tiles(
         }
     }
     let deep = depth == Depth::Deep;
+    let bytes = |at: usize, tiles: &Range<u64>| {
+        let stored = checkers.get(at).map_or(0, |checker| stored_bytes(fragment, checker.field));
+        stored / fragment.tiles.max(1) * (tiles.end - tiles.start)
+    };
+    driver.progress().expect(work.iter().map(|(at, tiles)| bytes(*at, tiles)).fold(0, u64::saturating_add));
     let checked: Vec<(usize, Vec<field::TileOutcome>)> = driver.try_map(work, |(at, tiles)| {
         let checker = checkers.get(at).ok_or_else(|| Error::internal("there is no such field"))?;
-        Ok((at, tiles.map(|tile| checker.check(tile, deep)).collect::<Result<Vec<_>>>()?))
+        let outcomes = tiles.clone().map(|tile| checker.check(tile, deep)).collect::<Result<Vec<_>>>()?;
+        driver.progress().advance(bytes(at, &tiles));
+        Ok((at, outcomes))
     })?;
     let mut by_field: Vec<Vec<field::TileOutcome>> = checkers.iter().map(|_| Vec::new()).collect();
     for (at, outcomes) in checked {
@@ -104,6 +112,14 @@ fn tiles(
 
 pub(crate) use field::{Checker, recompute, tile_cells};
 pub(crate) use structure::{cells_of, misplaced, read as tile_of};
+
+/// The bytes of the files of a field.
+fn stored_bytes(fragment: &Fragment, field: Field) -> u64 {
+    let footer = &fragment.footer;
+    let sizes = [&footer.file_sizes, &footer.var_file_sizes, &footer.validity_file_sizes];
+    let slot = fragment.slots.index(field);
+    sizes.iter().filter_map(|sizes| sizes.get(slot?)).fold(0, |sum, size| sum.saturating_add(*size))
+}
 
 /// Whether the tiles of a field are self-verifying: by a digest in their pipeline or by encryption.
 fn has_checksum(array: &Array, fragment: &Fragment, field: Field) -> bool {

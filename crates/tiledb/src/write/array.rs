@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use tesselle_core::storage::StagedFolder;
-use tesselle_core::{Driver, Limits, Location};
+use tesselle_core::{Action, Driver, Limits, Location};
 
 use super::cells::{CellType, Cells, from_arrow};
 use super::commit::put;
@@ -231,10 +231,11 @@ fn by_name(list: impl IntoIterator<Item = Enumeration>) -> HashMap<String, Arc<E
 /// Why there is nothing to write to.
 fn not_writable(location: &Location) -> Result<Error> {
     if location.join(OLD_SCHEMA).is_file()? {
+        let newest = Action::setting("version", WRITE_VERSION.to_string());
         return Ok(Error::unsupported(format!(
             "'{location}' is an array of a format version before 10, which is read only"
         ))
-        .hint("a conversion with a setting, such as filters=zstd, writes its rows into a new array"));
+        .suggest("a conversion with {} writes a copy that can be written to", [newest]));
     }
     if crate::is_group(location)? {
         return Ok(

@@ -47,8 +47,9 @@ pub(crate) fn put_lines(location: &Location, lines: &[String]) -> Result<()> {
     put(location, text.as_bytes())
 }
 
-/// Makes fragments visible: one through its marker, several together through one consolidated list. If that fails, the
-/// fragments are removed, because no reader would ever use them.
+/// Makes fragments visible: one through its marker, several together through one consolidated list. Arrays of the old
+/// layout have no such lists; their fragments become visible one after the other. If that fails, the fragments are
+/// removed, because no reader would ever use them.
 pub(crate) fn commit(array: &Location, fragments: &[String], timestamps: (u64, u64)) -> Result<()> {
     let committed = mark(array, fragments, timestamps);
     if committed.is_err() {
@@ -64,6 +65,9 @@ fn mark(array: &Location, fragments: &[String], timestamps: (u64, u64)) -> Resul
     match fragments {
         [] => Ok(()),
         [one] => put(&array.join(&marker_path(one)), &[]),
+        [first, ..] if !in_new_layout(first) => {
+            fragments.iter().try_for_each(|name| put(&array.join(&marker_path(name)), &[]))
+        }
         many => {
             let line = |name: &String| ConsolidatedCommit { path: marker_path(name), image: None };
             let lines: Vec<ConsolidatedCommit> = many.iter().map(line).collect();

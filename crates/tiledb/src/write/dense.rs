@@ -8,8 +8,7 @@ use tesselle_core::driver::parallel;
 
 use super::array::{ArrayWriter, Written};
 use super::cells::{Cells, TileCells};
-use super::commit::commit;
-use super::fragment::{FragmentEnd, FragmentWriter, TileSet, stored_fields};
+use super::fragment::{FinishedFragment, FragmentEnd, FragmentWriter, TileSet, stored_fields};
 use super::label::check_order;
 use super::name::stamp;
 use crate::filter::Filter;
@@ -46,6 +45,19 @@ impl ArrayWriter {
         order: CellOrder,
         timestamp: Option<u64>,
     ) -> Result<Written> {
+        let timestamps = stamp(timestamp);
+        let written = self.write_box(region, batch, order, timestamps)?;
+        self.commit_all(vec![written], timestamps)
+    }
+
+    /// Writes a box as a fragment that is not committed yet; its cells are counted.
+    pub(super) fn write_box(
+        &self,
+        region: &[Bounds],
+        batch: &RecordBatch,
+        order: CellOrder,
+        timestamps: (u64, u64),
+    ) -> Result<(FinishedFragment, u64)> {
         if self.schema.kind != ArrayKind::Dense {
             return Err(Error::invalid("a sparse array takes cells with their coordinates, not a box"));
         }
@@ -62,7 +74,6 @@ impl ArrayWriter {
         for (attribute, column) in self.schema.attributes.iter().zip(&columns) {
             check_order(attribute, column)?;
         }
-        let timestamps = stamp(timestamp);
         let mut writer = FragmentWriter::create(self.plan(timestamps))?;
         let tiles = Tiler { schema: &self.schema, grid: &grid, region: &region, order };
         let end = FragmentEnd {
@@ -75,8 +86,7 @@ impl ArrayWriter {
             self.check_canceled()?;
             writer.finish(&end)
         })?;
-        commit(&self.location, std::slice::from_ref(&fragment.name), timestamps)?;
-        Ok(Written { fragments: vec![fragment.name], cells, tiles: fragment.tiles, bytes: fragment.bytes })
+        Ok((fragment, cells))
     }
 }
 

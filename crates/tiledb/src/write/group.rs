@@ -18,7 +18,7 @@ use crate::vanished::entries;
 use crate::{Error, Result};
 
 /// The version of the detail files written.
-const DETAIL_VERSION: u32 = 2;
+pub(crate) const DETAIL_VERSION: u32 = 2;
 
 /// A group to write to.
 #[derive(Debug, Clone)]

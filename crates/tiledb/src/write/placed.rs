@@ -58,7 +58,18 @@ impl ArrayWriter {
         if !self.places(&batch.schema()) {
             return self.write_dense(region.unwrap_or(&whole), &batch, CellOrder::RowMajor, timestamp);
         }
+        let (region, batch) = self.in_their_box(region, &batch)?;
         let grid = self.schema.grid()?;
+        self.write_dense(&grid.ranges_of(&region), &batch, CellOrder::RowMajor, timestamp)
+    }
+
+    /// The box of rows with a column for every dimension, which they must fill, and their attributes in row-major order.
+    pub(super) fn in_their_box(
+        &self,
+        region: Option<&[Bounds]>,
+        batch: &RecordBatch,
+    ) -> Result<(CellBox, RecordBatch)> {
+        let (batch, grid) = (self.fit(batch)?, self.schema.grid()?);
         let axes: Vec<Vec<u64>> =
             (0..grid.axes.len()).map(|axis| self.positions(&grid, axis, &batch)).collect::<Result<_>>()?;
         let region = match region {
@@ -76,15 +87,7 @@ impl ArrayWriter {
         if order.iter().enumerate().any(|(place, row)| place != *row as usize) {
             batch = arrow_select::take::take_record_batch(&batch, &UInt32Array::from(order))?;
         }
-        self.write_dense(&grid.ranges_of(&region), &batch, CellOrder::RowMajor, timestamp)
-    }
-
-    /// The smallest box that holds the rows of a batch with a column for every dimension.
-    pub(crate) fn box_of(&self, batch: &RecordBatch) -> Result<CellBox> {
-        let (batch, grid) = (self.fit(batch)?, self.schema.grid()?);
-        let axes: Vec<Vec<u64>> =
-            (0..grid.axes.len()).map(|axis| self.positions(&grid, axis, &batch)).collect::<Result<_>>()?;
-        hull(&axes).ok_or_else(|| Error::invalid("there are no rows to write"))
+        Ok((region, batch))
     }
 
     /// The same rows with numbers in the types of their fields, for sources without types (CSV). Numbers that do not

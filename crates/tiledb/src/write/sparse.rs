@@ -7,7 +7,7 @@ use tesselle_core::driver::parallel;
 
 use super::array::{ArrayWriter, Written};
 use super::cells::Cells;
-use super::commit::commit;
+use super::commit::{commit, fragment_path};
 use super::fragment::{
     FinishedFragment, FragmentEnd, FragmentPlan, FragmentWriter, TileSet, mbr_of, stored_fields,
 };
@@ -84,9 +84,19 @@ impl ArrayWriter {
         let timestamps = stamp(options.timestamp);
         let mut fragments = Vec::new();
         let added = self.add_fragments(batches, timestamps, options, &mut fragments);
-        if let Err(error) = added {
+        self.commit_if(added, fragments, timestamps)
+    }
+
+    /// Commits fragments together, or removes them if the work on them failed.
+    pub(super) fn commit_if(
+        &self,
+        done: Result<()>,
+        fragments: Vec<(FinishedFragment, u64)>,
+        timestamps: (u64, u64),
+    ) -> Result<Written> {
+        if let Err(error) = done {
             for (fragment, _) in &fragments {
-                let folder = self.location.join("__fragments").join(&fragment.name);
+                let folder = self.location.join(&fragment_path(&fragment.name));
                 // Without its commit the folder is invisible; a failed removal only wastes space.
                 let _ = folder.storage().remove(folder.path());
             }
@@ -129,7 +139,11 @@ impl ArrayWriter {
         self.write_cells(self.plan(timestamps), &columns, options)
     }
 
-    fn commit_all(&self, fragments: Vec<(FinishedFragment, u64)>, timestamps: (u64, u64)) -> Result<Written> {
+    pub(super) fn commit_all(
+        &self,
+        fragments: Vec<(FinishedFragment, u64)>,
+        timestamps: (u64, u64),
+    ) -> Result<Written> {
         let mut written = Written::default();
         for (fragment, cells) in fragments {
             written.cells += cells;

@@ -242,8 +242,12 @@ impl Check<'_> {
         let file = &self.entry.file;
         let mut walker = Walker::new(&self.entry.location, file.version, file.data_end);
         let mut group = GroupState { start: walker.position(), ..GroupState::default() };
+        let mut done = walker.position();
+        driver.progress().expect(file.data_end.saturating_sub(done));
         loop {
             driver.check_canceled()?;
+            driver.progress().advance(walker.position().min(file.data_end).saturating_sub(done));
+            done = done.max(walker.position());
             let (at, record) = match walker.next() {
                 Ok(Some(next)) => next,
                 Ok(None) => break,
@@ -286,6 +290,7 @@ impl Check<'_> {
             }
         }
         self.decode_waiting(driver);
+        driver.progress().advance(file.data_end.saturating_sub(done));
         let mut missing: Vec<(u64, String)> = Vec::new();
         for (offset, known) in &self.known {
             // One library lists empty series at the offsets of other series' chunks.

@@ -73,6 +73,11 @@ fn page(waiting: &Waiting, number: usize, version: Version) -> Checked {
         let message = format!("{count} values are not UTF-8; they can be read as bytes");
         add(Severity::Warning, "not_utf8", message);
     }
+    let not_dates = points.not_dates(header.data_type);
+    if not_dates > 0 {
+        let message = format!("{not_dates} values are not dates; they can be read as stored");
+        add(Severity::Warning, "bad_date", message);
+    }
     if !version.is_flat() && points.times.windows(2).any(|pair| pair[0] >= pair[1]) {
         add(Severity::Warning, "time_order", "the times of a page are not ascending".to_string());
     }

@@ -13,6 +13,11 @@ pub fn arguments() -> (String, PathBuf) {
     (job, folder.into())
 }
 
+/// A size of the data: `tiny` where the drivers are only tried, with `compare.py --tiny`.
+pub fn sized<T>(full: T, tiny: T) -> T {
+    if std::env::var_os("COMPARE_TINY").is_some() { tiny } else { full }
+}
+
 /// Like [`report`], with something to do before each run that is not timed.
 pub fn report_after(runs: usize, mut before: impl FnMut(), mut work: impl FnMut()) {
     let mut seconds = Vec::new();

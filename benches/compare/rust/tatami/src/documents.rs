@@ -8,11 +8,16 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Int32Array, RecordBatch, StringArray, TimestampMicrosecondArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 
+use compare_harness::sized;
+
 use crate::language::{Language, WORDS};
 use crate::random::Random;
 
 /// How many documents there are.
-pub const DOCUMENTS: usize = 200_000;
+pub fn count() -> usize {
+    sized(200_000, 2_000)
+}
+
 const SITES: usize = 2_000;
 const BATCH: usize = 8_192;
 /// Words that are typical of one site.
@@ -66,7 +71,7 @@ impl Documents {
             })
             .collect();
         // A few sites have most of the pages.
-        let mut urls: Vec<(String, usize)> = (0..DOCUMENTS)
+        let mut urls: Vec<(String, usize)> = (0..count())
             .map(|number| {
                 let site = (random.unit().powi(2) * SITES as f64) as usize;
                 let path = format!("{}/{}-{}", word(&mut random), word(&mut random), word(&mut random));
@@ -165,8 +170,8 @@ pub fn write(documents: &Documents, folder: &Path) -> u64 {
     let mut arrow = arrow_ipc::writer::FileWriter::try_new(arrow, &schema).unwrap();
     let mut plain = BufWriter::new(File::create(folder.join("documents.bin")).unwrap());
     let mut total = 0u64;
-    for start in (0..DOCUMENTS).step_by(BATCH) {
-        let pages: Vec<Document> = (start..DOCUMENTS.min(start + BATCH)).map(|n| documents.get(n)).collect();
+    for start in (0..count()).step_by(BATCH) {
+        let pages: Vec<Document> = (start..count().min(start + BATCH)).map(|n| documents.get(n)).collect();
         for page in &pages {
             total += 16 + write_plain(page, &mut plain);
         }

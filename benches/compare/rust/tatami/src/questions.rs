@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::documents::{DOCUMENTS, Documents};
+use crate::documents::{Documents, count};
 use crate::random::Random;
 
 /// Keys and rows that are looked up.
@@ -16,9 +16,9 @@ pub fn write(documents: &Documents, folder: &Path) {
         std::fs::write(folder.join(name), lines.join("\n") + "\n").expect("the folder can be written");
     };
     let mut random = Random::new(77);
-    save("keys.txt", (0..LOOKUPS).map(|_| documents.get(random.below(DOCUMENTS)).url).collect());
-    save("rows.txt", (0..LOOKUPS).map(|_| random.below(DOCUMENTS).to_string()).collect());
-    save("host.txt", vec![documents.get(DOCUMENTS / 3).host]);
+    save("keys.txt", (0..LOOKUPS).map(|_| documents.get(random.below(count())).url).collect());
+    save("rows.txt", (0..LOOKUPS).map(|_| random.below(count()).to_string()).collect());
+    save("host.txt", vec![documents.get(count() / 3).host]);
     for terms in 1..=3 {
         // Ranks between 20 and 20,000, evenly over the orders of magnitude: people ask for middling words.
         let mut word = || documents.word((20.0 * 1000f64.powf(random.unit())) as usize).to_owned();

@@ -2,8 +2,18 @@
 
 use std::path::Path;
 
+use compare_harness::sized;
+
 /// Side of the square tensor.
-pub const SIDE: u64 = 16384;
+pub fn side() -> u64 {
+    sized(16384, 1024)
+}
+
+/// Side of the square tensor of single cells.
+pub fn many() -> u64 {
+    sized(1000, 100)
+}
+
 /// Side of a chunk, and of a window.
 pub const CHUNK: u64 = 512;
 
@@ -12,15 +22,15 @@ pub fn windows() -> impl Iterator<Item = (u64, u64)> {
     let mut state = 12345_u64;
     let mut next = move || {
         state = (state * 1_103_515_245 + 12345) % (1 << 31);
-        state % (SIDE - CHUNK)
+        state % (side() - CHUNK)
     };
-    (0..100).map(move |_| (next(), next()))
+    (0..sized(100, 5)).map(move |_| (next(), next()))
 }
 
 /// The tensor of `base.npy`, as bytes.
 pub fn base(folder: &Path) -> Vec<u8> {
     let mut bytes = std::fs::read(folder.join("base.npy")).expect("base.npy is there");
-    let header = bytes.len() - (SIDE * SIDE * 4) as usize;
+    let header = bytes.len() - (side() * side() * 4) as usize;
     bytes.drain(..header);
     bytes
 }

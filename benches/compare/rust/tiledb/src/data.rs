@@ -4,9 +4,18 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
+use compare_harness::sized;
 
 /// Side of the dense grid.
-pub const SIDE: u64 = 4096;
+pub fn side() -> u64 {
+    sized(4096, 1024)
+}
+
+/// How many string keys there are.
+pub fn strings() -> u64 {
+    sized(1_000_000, 10_000)
+}
+
 /// Side of its tiles, and of a window.
 pub const TILE: u64 = 256;
 /// Side of the plane of the sparse cells.

@@ -9,7 +9,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type};
 use arrow_array::{Array, RecordBatch};
 use compare_harness::{arguments, report, report_after};
-use data::{SIDE, SPACE, TILE, columns, numbers};
+use data::{SPACE, TILE, columns, numbers, side, strings};
 use tesselle_core::array::read_region;
 use tesselle_core::{
     ArrayView, Container, Driver, DriverOptions, Format, Location, OpenOptions, Region, Scan, Span, driver,
@@ -42,7 +42,7 @@ fn create(path: &Path, kind: &str) -> ArrayWriter {
     let _ = std::fs::remove_dir_all(path);
     let schema = match kind.split_once('-') {
         Some(("dense", filters)) => {
-            let axis = |name| Dimension::new(name, Datatype::Int32, 0, (SIDE - 1) as i32, TILE as i32);
+            let axis = |name| Dimension::new(name, Datatype::Int32, 0, (side() - 1) as i32, TILE as i32);
             let filters = match filters {
                 "plain" => vec![],
                 "zstd" => vec![Filter::zstd(3)],
@@ -68,7 +68,7 @@ fn create(path: &Path, kind: &str) -> ArrayWriter {
 
 fn write(array: &ArrayWriter, kind: &str, batch: &RecordBatch) {
     if kind.starts_with("dense") {
-        let all = Bounds { low: 0.into(), high: (SIDE - 1).into() };
+        let all = Bounds { low: 0.into(), high: (side() - 1).into() };
         array.write_dense(&[all.clone(), all], batch, CellOrder::RowMajor, None).expect("the box is written");
     } else {
         let batches = std::slice::from_ref(batch);
@@ -103,6 +103,7 @@ fn main() {
     let (verb, kind) = job.split_once('-').unwrap();
     let base = folder.join(format!("base-{kind}"));
     let ours = folder.join(format!("ours-{kind}"));
+    let side = side();
     match verb {
         "write" => {
             let batch = columns(&folder, kind);
@@ -115,13 +116,13 @@ fn main() {
             });
         }
         "read" if kind.starts_with("dense") => report(3, || {
-            let mut out = huge_buffer((SIDE * SIDE * 8) as usize);
-            read_region(&*view(&base), &Region::whole(&[SIDE, SIDE]), &mut out, &pool).unwrap();
-            cell(&out, 7 * SIDE + 5) + cell(&out, SIDE * SIDE - 1)
+            let mut out = huge_buffer((side * side * 8) as usize);
+            read_region(&*view(&base), &Region::whole(&[side, side]), &mut out, &pool).unwrap();
+            cell(&out, 7 * side + 5) + cell(&out, side * side - 1)
         }),
         "read" => report(3, || total(&open(&base), &Scan::all(), &pool)),
         "windows" => report(3, || {
-            let (array, mut next, mut sum) = (view(&base), numbers(SIDE - TILE), 0.0);
+            let (array, mut next, mut sum) = (view(&base), numbers(side - TILE), 0.0);
             for _ in 0..100 {
                 let mut span = || {
                     let start = next();
@@ -139,7 +140,7 @@ fn main() {
             (0..100).map(|_| total(&array, &within(next(), next()), &pool)).sum()
         }),
         "lookups" => report(3, || {
-            let (array, mut next) = (open(&base), numbers(1_000_000));
+            let (array, mut next) = (open(&base), numbers(strings()));
             let look = |key: u64| Scan::all().filter(format!("key = 'key{key:07}'").parse().unwrap());
             (0..100).map(|_| total(&array, &look(next()), &pool)).sum()
         }),

@@ -8,6 +8,8 @@ use arrow_array::{
     TimestampMillisecondArray,
 };
 
+use compare_harness::sized;
+
 const START: i64 = 1_700_000_000_000;
 const STEP: i64 = 1000;
 
@@ -35,7 +37,7 @@ impl Set {
             name,
             columns: vec![column("value", kind, encoding)],
             devices: 1,
-            rows: 10_000_000,
+            rows: sized(10_000_000, 100_000),
             compression: "UNCOMPRESSED",
         };
         match name {
@@ -55,7 +57,7 @@ impl Set {
                     column("voltage", "DOUBLE", "GORILLA"),
                     column("current", "DOUBLE", "GORILLA"),
                 ],
-                devices: 100,
+                devices: sized(100, 4),
                 rows: 10_000,
                 compression: "SNAPPY",
             },

@@ -85,7 +85,7 @@ enum CollectionTool {
         #[arg(required = true)]
         files: Vec<String>,
     },
-    /// List the files with their rows, sizes and key ranges
+    /// List the files with their rows, sizes, tiers and ranges of the sort key
     #[command(after_help = "Example:\n  tess tatami collection list crawl")]
     List {
         /// Folder, or a manifest
@@ -148,12 +148,7 @@ impl TatamiVerb {
     }
 
     fn report(&self, object: &Value, text: &str) -> Result<Outcome> {
-        if self.json {
-            out::print_json(object)?;
-        } else {
-            out::print(text)?;
-        }
-        Ok(Outcome::Fine)
+        out::report(self.json, object, text)
     }
 
     fn collection(&self, tool: &CollectionTool, resources: &ResourceArgs) -> Result<Outcome> {

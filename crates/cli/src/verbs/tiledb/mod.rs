@@ -269,12 +269,7 @@ impl TileDb {
     }
 
     fn report(&self, object: &Value, text: &str) -> Result<Outcome> {
-        if self.json {
-            out::print_json(object)?;
-        } else {
-            out::print(text)?;
-        }
-        Ok(Outcome::Fine)
+        out::report(self.json, object, text)
     }
 
     fn report_written(&self, written: &Written) -> Result<Outcome> {

@@ -200,12 +200,7 @@ impl TsFile {
                 return fine(original::overview(directories, out));
             }
         };
-        if self.json {
-            out::print_json(&answer)?;
-        } else {
-            out::print(&text(&answer))?;
-        }
-        Ok(Outcome::Fine)
+        out::report(self.json, &answer, &text(&answer))
     }
 }
 

@@ -10,11 +10,12 @@ use tesselle_core::storage::EntryKind;
 use tesselle_core::{
     ArrayRequest, ArrayView, Attribute, AttributeScope, Capabilities, Confidence, Container, Context,
     Created, Depth, Description, Driver, Error, Extent, FileLayout, Fit, Fitted, Format, LayoutMap, Location,
-    OpenOptions, Probe, Report, Result, Role, Table, TableFacts, WriteRequest, Written,
+    OpenOptions, Probe, Report, Result, Rewritten, Role, Table, TableFacts, WriteOptions, WriteRequest,
+    Written,
 };
 
 use super::meta::FILE;
-use super::{Hierarchy, ZarrArray, write};
+use super::{Hierarchy, ZarrArray, copy, write};
 use crate::foreign::container::{check_rows, describe, piece_count, pieces};
 
 /// The files of version 2.
@@ -98,6 +99,17 @@ impl Format for Zarr {
         let notes = attributes(&request.facts);
         let summary = write::write_array(location, request.array, &notes, &request.options, driver)?;
         Ok(Written { summary, fitted })
+    }
+
+    fn rewrite(
+        &self,
+        source: &Location,
+        target: &Location,
+        _open: &OpenOptions,
+        write: &WriteOptions,
+        driver: &Driver,
+    ) -> Result<Option<Rewritten>> {
+        copy::rewrite(source, target, write, driver)
     }
 }
 

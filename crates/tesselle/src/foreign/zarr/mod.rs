@@ -8,6 +8,7 @@
 
 mod array;
 mod codec;
+mod copy;
 mod format;
 mod meta;
 mod names;

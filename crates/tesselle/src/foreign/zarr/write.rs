@@ -177,12 +177,12 @@ fn padded(cells: Vec<u8>, shape: &[u64], chunk: &[u64], size: usize) -> Vec<u8> 
 }
 
 /// A staged store.
-struct Staged {
+pub(super) struct Staged {
     folder: StagedFolder,
 }
 
 impl Staged {
-    fn new(target: &Location, overwrite: bool) -> Result<Self> {
+    pub(super) fn new(target: &Location, overwrite: bool) -> Result<Self> {
         target.refuse_existing(overwrite)?;
         if overwrite && target.is_dir()? && !target.join(FILE).exists()? && !target.list()?.is_empty() {
             return Err(Error::invalid(format!(
@@ -194,19 +194,25 @@ impl Staged {
 
     /// Chunks are made durable together, at the end.
     fn put(&self, key: &str, bytes: &[u8]) -> Result<()> {
+        let path = self.place(key)?;
+        std::fs::write(&path, bytes).map_err(|e| failed(&path, e))
+    }
+
+    /// Where the file of a key is written; its folder exists.
+    pub(super) fn place(&self, key: &str) -> Result<PathBuf> {
         let path = PathBuf::from(self.folder.join(key)?.path());
         if let Some(parent) = path.parent() {
             std::fs::create_dir_all(parent).map_err(|e| failed(parent, e))?;
         }
-        std::fs::write(&path, bytes).map_err(|e| failed(&path, e))
+        Ok(path)
     }
 
-    fn commit(self) -> Result<()> {
+    pub(super) fn commit(self) -> Result<()> {
         self.folder.commit()
     }
 }
 
-fn failed(path: &Path, error: std::io::Error) -> Error {
+pub(super) fn failed(path: &Path, error: std::io::Error) -> Error {
     Error::io(format!("cannot write '{}'", path.display()), error)
 }
 

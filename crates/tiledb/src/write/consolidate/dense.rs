@@ -119,8 +119,9 @@ impl ArrayWriter {
         cells: usize,
     ) -> Result<TileSet> {
         let tile = grid.tile_region(index);
-        // For each cell, the index of its source; the last source is the newest.
-        let mut owners: Vec<Option<usize>> = vec![None; cells];
+        // For each cell, the index of its source; the last source is the newest. A single one keeps its padding, which
+        // its filters hold.
+        let mut owners: Vec<Option<usize>> = vec![(sources.len() == 1).then_some(0); cells];
         for (number, source) in sources.iter().enumerate() {
             let part = source.fragment.dense.as_ref().and_then(|dense| dense.region.intersect(&tile));
             for run in part.map(|part| runs_in_tile(grid, &tile, &part)).unwrap_or_default() {

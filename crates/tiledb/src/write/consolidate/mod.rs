@@ -17,6 +17,7 @@ use tesselle_core::{OpenOptions, Secret};
 
 use super::array::{ArrayWriter, Written};
 use super::commit::{commit, put_lines, vacuum_path};
+use super::fragment::FinishedFragment;
 use crate::fragment::Fragment;
 use crate::meta::schema::ArrayKind;
 use crate::open::Array;
@@ -100,6 +101,24 @@ impl ArrayWriter {
             })
         };
         chosen.iter().filter(|_| !few).map(planned).collect()
+    }
+
+    /// Writes the cells of a fragment of `array`, which has the columns of this array, as a fragment of the same times.
+    /// It is not committed; `None` if it has no cells.
+    pub(crate) fn rewrite_fragment(
+        &self,
+        array: &Array,
+        fragment: &Arc<Fragment>,
+    ) -> Result<Option<FinishedFragment>> {
+        if fragment.tiles == 0 {
+            return Ok(None);
+        }
+        let times = (fragment.name.start, fragment.name.end);
+        let written = self.install(|| match self.schema.kind {
+            ArrayKind::Dense => self.merge_dense(array, std::slice::from_ref(fragment), times).map(Some),
+            ArrayKind::Sparse => self.rewrite_sparse(array, fragment),
+        })?;
+        Ok(written.map(|(fragment, _)| fragment))
     }
 
     pub(crate) fn open_for_reading(&self) -> Result<Array> {

@@ -122,7 +122,7 @@ impl ArrayWriter {
         timestamps: (u64, u64),
         purge: bool,
     ) -> Result<Option<(FinishedFragment, u64)>> {
-        let mut sources: Vec<Source<'_>> = chosen
+        let sources: Vec<Source<'_>> = chosen
             .iter()
             .map(|fragment| Source::open(array, &self.schema, fragment))
             .collect::<Result<_>>()?;
@@ -142,6 +142,35 @@ impl ArrayWriter {
         let with_timestamps = version >= HAS_TIMESTAMPS;
         let with_deletes = !conditions.is_empty() && !purge;
         let plan = FragmentPlan { version, with_timestamps, with_deletes, ..self.plan(timestamps) };
+        self.merge_cells(array, sources, plan, &conditions, purge)
+    }
+
+    /// The cells of one fragment with their own times and deletions.
+    pub(super) fn rewrite_sparse(
+        &self,
+        array: &Array,
+        fragment: &Fragment,
+    ) -> Result<Option<(FinishedFragment, u64)>> {
+        let source = Source::open(array, &self.schema, fragment)?;
+        let conditions = source.processed.clone();
+        let plan = FragmentPlan {
+            with_timestamps: fragment.footer.has_timestamps,
+            with_deletes: fragment.footer.has_deletes || !conditions.is_empty(),
+            ..self.plan((fragment.name.start, fragment.name.end))
+        };
+        self.merge_cells(array, vec![source], plan, &conditions, false)
+    }
+
+    /// Merges the cells of `sources` in global order; of their deletions those by `conditions` are known.
+    fn merge_cells(
+        &self,
+        array: &Array,
+        mut sources: Vec<Source<'_>>,
+        plan: FragmentPlan,
+        conditions: &[String],
+        purge: bool,
+    ) -> Result<Option<(FinishedFragment, u64)>> {
+        let FragmentPlan { with_timestamps, with_deletes, .. } = plan;
         let mut output = Output {
             array: self,
             writer: FragmentWriter::create(plan)?,
@@ -151,7 +180,7 @@ impl ArrayWriter {
             picks: Vec::new(),
             tiles: Vec::new(),
             end: FragmentEnd {
-                processed_conditions: if purge { Vec::new() } else { conditions.clone() },
+                processed_conditions: if purge { Vec::new() } else { conditions.to_vec() },
                 ..FragmentEnd::default()
             },
             cells: 0,
@@ -159,7 +188,7 @@ impl ArrayWriter {
         let mut heap = BinaryHeap::new();
         for (number, source) in sources.iter_mut().enumerate() {
             let in_order = source.is_in_order(array, &self.schema)?;
-            while let Some(tile) = source.next_tile(array, &self.schema, &conditions)? {
+            while let Some(tile) = source.next_tile(array, &self.schema, conditions)? {
                 if in_order {
                     heap.push(Head::of_stream(tile, number));
                     break;
@@ -183,7 +212,7 @@ impl ArrayWriter {
             } else {
                 let source = sources.get_mut(head.source);
                 let source = source.ok_or_else(|| Error::internal("a source is missing"))?;
-                match source.next_tile(array, &self.schema, &conditions)? {
+                match source.next_tile(array, &self.schema, conditions)? {
                     Some(next) => *head = Head::of_stream(next, head.source),
                     None => drop(PeekMut::pop(head)),
                 }

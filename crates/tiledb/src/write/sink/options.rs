@@ -1,7 +1,7 @@
 //! The settings of a conversion into an array.
 
 use arrow_schema::Schema;
-use tesselle_core::{Error, GridAxis, Location, Result, Scalar, Secret, Settings};
+use tesselle_core::{Action, Error, GridAxis, Location, Result, Scalar, Secret, Settings};
 
 use crate::Datatype;
 use crate::filter::{Filter, Key, Pipeline, filters_from_str};
@@ -9,11 +9,12 @@ use crate::meta::layout::Layout;
 use crate::meta::schema::ArrayKind;
 use crate::meta::value::{Bounds, write_scalar};
 use crate::write::label::NewLabel;
+use crate::write::name::WRITE_VERSION;
 use crate::write::schema::DEFAULT_CAPACITY;
 
 /// The settings of the whole array. Columns have `filters.NAME`, attributes also `fill.NAME`, dimensions `domain.NAME`,
 /// `extent.NAME` and, if rows fill only a part of a dense domain, `box.NAME`.
-pub(crate) const SETTINGS: [&str; 16] = [
+pub(crate) const SETTINGS: [&str; 17] = [
     "kind",
     "dims",
     "capacity",
@@ -30,6 +31,7 @@ pub(crate) const SETTINGS: [&str; 16] = [
     "key-file",
     "encryption",
     "labels",
+    "version",
 ];
 
 /// Parsed settings.
@@ -60,7 +62,13 @@ impl SinkSettings {
             })
             .collect();
         let known: Vec<&str> = SETTINGS.into_iter().chain(of_columns.iter().map(String::as_str)).collect();
+        let dimension = raw.get("dims").and_then(|list| list.split(',').next()).map(str::trim);
+        per_column(raw, dimension.filter(|name| names.contains(name)).or(names.first().copied()))?;
         raw.expect_only(&known)?;
+        if let Some(version) = raw.get("version").filter(|version| *version != WRITE_VERSION.to_string()) {
+            return Err(Error::unsupported(format!("new arrays have the format version {WRITE_VERSION}"))
+                .hint(format!("omit version={version}; writes to an array keep its version")));
+        }
         let dims: Vec<String> = raw
             .get("dims")
             .map(|list| {
@@ -168,6 +176,18 @@ impl SinkSettings {
         let extent = scalar(text, datatype);
         extent.map(Some).ok_or_else(|| Error::invalid(format!("extent {text} of '{column}' is not a number")))
     }
+}
+
+/// Refuses settings of single columns that name none.
+fn per_column(raw: &Settings, example: Option<&str>) -> Result<()> {
+    for (what, value) in [("domain", "LOW:HIGH"), ("box", "LOW:HIGH"), ("fill", "VALUE")] {
+        if raw.get(what).is_some() {
+            let name = format!("{what}.{}", example.unwrap_or("NAME"));
+            return Err(Error::invalid(format!("setting '{what}' belongs to one column and needs its name"))
+                .suggest("use {}", [Action::setting(name, value)]));
+        }
+    }
+    Ok(())
 }
 
 fn range_of((low, high): &(Scalar, Scalar), datatype: Datatype) -> Option<Bounds> {

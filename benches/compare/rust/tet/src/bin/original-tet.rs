@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use compare_harness::{arguments, remove, report, report_after};
-use compare_tet::{CHUNK, SIDE, base, windows};
+use compare_tet::{CHUNK, base, many, side, windows};
 use tetration::catalog::{CHUNK_PAYLOAD_CODEC_V1, DATASET_DTYPE_TAG_V1, RawArrayWrite, TetFile, write_raw_array_file};
 use tetration::prelude::*;
 use tetration::query::{DenseBuffer, materialize_query_selection};
@@ -31,19 +31,19 @@ fn main() {
     let (job, folder) = arguments();
     let (verb, codec) = job.split_once('-').unwrap();
     let file = folder.join(format!("{codec}.tet"));
-    let name = "data";
+    let (name, side) = ("data", side());
     match verb {
         "write" => {
             let data = base(&folder);
             let tag = if codec == "raw" { CHUNK_PAYLOAD_CODEC_V1.raw } else { CHUNK_PAYLOAD_CODEC_V1.zstd };
-            let (shape, chunk) = ([SIDE; 2], [CHUNK; 2]);
+            let (shape, chunk) = ([side; 2], [CHUNK; 2]);
             let spec = RawArrayWrite::from_tensor(name, DATASET_DTYPE_TAG_V1.f32, &shape, &chunk, tag, &data, None);
             let target = folder.join(format!("original-{codec}.tet"));
             report_after(2, || remove(&target), || write_raw_array_file(&target, &spec).unwrap());
         }
         "read" => report(1, || {
             let values = dense(&file, &format!(r#"{{"dataset":"{name}",{BUDGET}}}"#));
-            f64::from(values[(7 * SIDE + 5) as usize]) + f64::from(values[(SIDE * SIDE - 1) as usize])
+            f64::from(values[(7 * side + 5) as usize]) + f64::from(values[(side * side - 1) as usize])
         }),
         "windows" => report(1, || {
             let mut sum = 0.0;
@@ -72,7 +72,8 @@ fn main() {
             summary.datasets[0].shape.iter().product::<u64>() as f64
         }),
         "one" => report(1, || {
-            let query = format!(r#"{{"dataset":"{name}","selection":[{{"start":500,"stop":501}},{{"start":501,"stop":502}}]}}"#);
+            let at = many() / 2;
+            let query = format!(r#"{{"dataset":"{name}","selection":[{{"start":{at},"stop":{}}},{{"start":{},"stop":{}}}]}}"#, at + 1, at + 1, at + 2);
             f64::from(dense(&file, &query)[0])
         }),
         "sum" => report(1, || {

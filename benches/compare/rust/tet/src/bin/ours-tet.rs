@@ -9,7 +9,7 @@ use tesselle::array::{Place, read_region};
 use tesselle::reduce::{ReduceOp, reduce};
 use tesselle::{ArrayView, DType, Depth, Driver, DriverOptions, Location, Region, Result, Span, WriteOptions};
 use compare_harness::{arguments, remove, report, report_after};
-use compare_tet::{CHUNK, SIDE, base, cell, windows};
+use compare_tet::{CHUNK, base, cell, many, side, windows};
 
 /// A tensor in memory.
 struct Memory {
@@ -74,18 +74,19 @@ fn main() {
     let driver = Driver::new(&DriverOptions::default()).unwrap();
     let (verb, codec) = job.split_once('-').unwrap();
     let file = folder.join(format!("{codec}.tet"));
-    let whole = Region::whole(&[SIDE, SIDE]);
+    let (side, many) = (side(), many());
+    let whole = Region::whole(&[side, side]);
     match verb {
         "write" => {
             let names = vec!["i0".to_owned(), "i1".to_owned()];
-            let memory = Memory { bytes: base(&folder).into(), shape: vec![SIDE; 2], tile: vec![CHUNK, SIDE], names };
+            let memory = Memory { bytes: base(&folder).into(), shape: vec![side; 2], tile: vec![CHUNK, side], names };
             let chunk = format!("{CHUNK},{CHUNK}");
             report_after(5, || remove(&file), || write(&file, &memory, &chunk, codec, &driver));
         }
         "make" => {
-            let bytes: Vec<u8> = (0..1_000_000_u32).flat_map(|i| ((i % 97) as f32).to_le_bytes()).collect();
+            let bytes: Vec<u8> = (0..(many * many) as u32).flat_map(|i| ((i % 97) as f32).to_le_bytes()).collect();
             let names = vec!["i0".to_owned(), "i1".to_owned()];
-            let memory = Memory { bytes: bytes.into(), shape: vec![1000; 2], tile: vec![1000; 2], names };
+            let memory = Memory { bytes: bytes.into(), shape: vec![many; 2], tile: vec![many; 2], names };
             report(1, || {
                 write(&folder.join("many.tet"), &memory, "1,1", "raw", &driver);
                 0.0
@@ -93,9 +94,9 @@ fn main() {
         }
         "read" => report(5, || {
             let array = array(&file);
-            let mut out = huge_buffer((SIDE * SIDE * 4) as usize);
+            let mut out = huge_buffer((side * side * 4) as usize);
             read_region(&*array, &whole, &mut out, &driver).unwrap();
-            cell(&out, (7 * SIDE + 5) as usize) + cell(&out, (SIDE * SIDE - 1) as usize)
+            cell(&out, (7 * side + 5) as usize) + cell(&out, (side * side - 1) as usize)
         }),
         "windows" => report(5, || {
             let array = array(&file);
@@ -128,13 +129,13 @@ fn main() {
         }),
         "one" => report(5, || {
             let span = |start| Span { start, stop: start + 1, step: 1 };
-            let region = Region { spans: vec![span(500), span(501)] };
+            let region = Region { spans: vec![span(many / 2), span(many / 2 + 1)] };
             let mut out = vec![0; 4];
             read_region(&*array(&file), &region, &mut out, &driver).unwrap();
             cell(&out, 0)
         }),
         "sum" => report(5, || {
-            let sum = reduce(&*array(&file), &Region::whole(&[1000, 1000]), ReduceOp::Sum, &[], &driver).unwrap();
+            let sum = reduce(&*array(&file), &Region::whole(&[many, many]), ReduceOp::Sum, &[], &driver).unwrap();
             sum.to_json()["values"].as_f64().unwrap_or(f64::NAN)
         }),
         other => panic!("unknown job {other}"),

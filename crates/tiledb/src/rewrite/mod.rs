@@ -1,7 +1,10 @@
 //! Copying of a whole array or group, preserving everything the source states.
 //!
 //! The files of live fragments are copied verbatim, so tiles, filters, statistics and encryption are preserved.
-//! Superseded and uncommitted fragments and caches are not copied.
+//! Superseded and uncommitted fragments and caches are not copied. An upgrade writes schemas and fragments of older
+//! versions anew, each fragment for itself, so that times, deletions and filters are preserved as well.
+
+mod upgrade;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,6 +15,7 @@ use tesselle_core::{
     Context, Driver, Location, OpenOptions, Rewritten, Scan, Settings, Summary, WriteOptions,
 };
 
+use crate::fragment::Fragment;
 use crate::group::{Group, MARKER, leads_down};
 use crate::meta::generic_tile::GenericTile;
 use crate::meta::group::{Member, MemberKind};
@@ -19,11 +23,16 @@ use crate::meta::schema::ArraySchema;
 use crate::open::Array;
 use crate::table::ArrayTable;
 use crate::vanished::entries;
-use crate::write::{GroupWriter, make_folders, marker_path, put};
+use crate::write::{GroupWriter, WRITE_VERSION, make_folders, marker_path, put};
 use crate::{Error, Result, copy, directory, is_group};
 
-/// Copies the array or group at `source`. `None` if rows must be rewritten: with settings, or if the options select a
-/// part of the fragments' cells.
+/// The settings that write the newest version.
+pub(crate) fn newest() -> Settings {
+    Settings::default().with("version", WRITE_VERSION)
+}
+
+/// Copies the array or group at `source`, in the newest version with the settings of [`newest`]. `None` if rows must be
+/// rewritten: with other settings, or if the options select a part of the fragments' cells.
 pub(crate) fn rewrite(
     source: &Location,
     target: &Location,
@@ -31,12 +40,17 @@ pub(crate) fn rewrite(
     write: &WriteOptions,
     driver: &Driver,
 ) -> Result<Option<Rewritten>> {
-    if write.settings != Settings::default() || open.raw || open.text_as_binary || open.full_domain {
+    let upgrade = write.settings == newest();
+    if !(upgrade || write.settings == Settings::default())
+        || open.raw
+        || open.text_as_binary
+        || open.full_domain
+    {
         return Ok(None);
     }
     refuse_foreign(target)?;
     let staged = StagedFolder::new(target)?;
-    let mut job = Job { open, driver, out: Rewritten::default() };
+    let mut job = Job { open, driver, upgrade, out: Rewritten::default() };
     let done = if is_group(source)? {
         job.group(source, staged.location(), open.limits.depth)?;
         true
@@ -65,6 +79,8 @@ pub(crate) fn refuse_foreign(target: &Location) -> Result<()> {
 struct Job<'a> {
     open: &'a OpenOptions,
     driver: &'a Driver,
+    /// Whether what is older than the newest version gets that.
+    upgrade: bool,
     out: Rewritten,
 }
 
@@ -80,13 +96,18 @@ impl Job<'_> {
             return Ok(false);
         }
         make_folders(target)?;
+        if self.upgrade && !upgrade::upgrade(&array, target, self.driver, &mut self.out.summary)? {
+            return Ok(false);
+        }
+        let newest = |fragment: &Fragment| !self.upgrade || upgrade::is_current(fragment);
+        let kept: Vec<&Arc<Fragment>> = array.fragments.iter().filter(|fragment| newest(fragment)).collect();
         let summary = &mut self.out.summary;
         let mut copied = |path: &str| -> Result<()> {
             self.driver.check_canceled()?;
             summary.bytes += copy::file(&source.join(path), &target.join(path)).in_file(path)?;
             Ok(())
         };
-        for fragment in &array.fragments {
+        for fragment in &kept {
             for entry in entries(&source.join(&fragment.path))? {
                 if entry.kind == EntryKind::File {
                     copied(&format!("{}/{}", fragment.path, entry.name))?;
@@ -96,10 +117,11 @@ impl Job<'_> {
         for file in array.directory.visible_metadata(&array.range) {
             copied(&file.path)?;
         }
-        for path in schemas(&array)? {
+        let own = (!self.upgrade || array.schema.version >= WRITE_VERSION).then_some(&array.schema_path);
+        for path in schemas(&array, own, &kept)? {
             copied(&path)?;
         }
-        for fragment in &array.fragments {
+        for fragment in &kept {
             // Before version 5 a fragment is committed by its existence.
             if fragment.name.version >= 5 {
                 let in_folder = fragment.path.starts_with("__fragments/");
@@ -148,7 +170,8 @@ impl Job<'_> {
                 continue;
             }
             let open = self.open.clone().with_between(None);
-            let mut inner = Job { open: &open, driver: self.driver, out: Rewritten::default() };
+            let mut inner =
+                Job { open: &open, driver: self.driver, upgrade: self.upgrade, out: Rewritten::default() };
             if !inner.array(&array.root.join(&label.uri), &target.join(&label.uri))? {
                 return Err(Error::internal("the array of a label cannot be copied"));
             }
@@ -186,13 +209,15 @@ impl Job<'_> {
             }
             members.push(member);
         }
-        if members == group.members() {
+        let old = self.upgrade && !group.is_newest();
+        if members == group.members() && !old {
             for file in group.detail_files() {
                 self.out.summary.bytes += copy::file(&source.join(&file.path), &target.join(&file.path))?;
             }
             return Ok(());
         }
-        writer.change(&members, &[], None)
+        let last = group.detail_files().last().map(|file| file.name.end);
+        writer.change(&members, &[], last)
     }
 
     fn member(&mut self, member: &Member, source: &Location, target: &Location, depth: usize) -> Result<()> {
@@ -202,7 +227,8 @@ impl Job<'_> {
                 // A member without encryption needs no key.
                 let plain = self.open.clone().with_key(None);
                 let open = if is_encrypted(source, self.open)? { self.open } else { &plain };
-                let mut inner = Job { open, driver: self.driver, out: Rewritten::default() };
+                let mut inner =
+                    Job { open, driver: self.driver, upgrade: self.upgrade, out: Rewritten::default() };
                 if !inner.array(source, target)? {
                     return Err(Error::unsupported("the time range covers a fragment only partly")
                         .hint("convert the members of the group one by one"));
@@ -235,10 +261,10 @@ fn inside(group: &Location, member: &Member) -> Member {
     }
 }
 
-/// The schemas needed at this time and by the fragments, with their enumerations.
-fn schemas(array: &Array) -> Result<Vec<String>> {
-    let mut paths: BTreeSet<String> = BTreeSet::from([array.schema_path.clone()]);
-    for fragment in &array.fragments {
+/// The files of the schema `own` and of those of the fragments `kept`, with their enumerations.
+fn schemas(array: &Array, own: Option<&String>, kept: &[&Arc<Fragment>]) -> Result<Vec<String>> {
+    let mut paths: BTreeSet<String> = own.into_iter().cloned().collect();
+    for fragment in kept {
         match fragment.footer.schema_name.as_deref() {
             Some(name) if name != directory::OLD_SCHEMA => drop(paths.insert(format!("__schema/{name}"))),
             _ => paths
