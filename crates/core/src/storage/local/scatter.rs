@@ -8,7 +8,7 @@ use super::open::OpenFile;
 use crate::error::{Error, Result};
 
 /// Gaps of up to this many bytes are read and dropped: another system call takes longer.
-const GAP: u64 = 4 << 10;
+const GAP: u64 = 2 << 10;
 /// Most bytes of parts that are read together: the processor caches still hold them when they are copied.
 const BLOCK: u64 = 256 << 10;
 /// Most parts that are read together: with the gaps between them, they are the places of one system call.
@@ -143,13 +143,14 @@ mod tests {
         std::fs::write(&path, &bytes).unwrap();
         let storage = LocalStorage::new();
         // No gap, small gaps, large ones, empty parts, large parts, and more than are read together.
-        let layouts: [(usize, usize, usize); 9] = [
+        let layouts: [(usize, usize, usize); 10] = [
             (0, 0, 10),
             (100, 0, 2000),
             (10, 30, 3000),
             (1000, 5000, 40),
             (0, 4097, 5),
-            (64, 4096, 60),
+            (64, 2048, 100),
+            (64, 2049, 100),
             (2048, 0, 140),
             (3000, 100, 90),
             (280_000, 10, 1),
