@@ -5,14 +5,12 @@
 
 use std::collections::VecDeque;
 use std::fs::{File, Metadata, OpenOptions};
-use std::io::IoSliceMut;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
 
 use bytes::Bytes;
 
 use super::place::{self, failed};
-use super::scatter;
 use crate::error::{Error, Result};
 
 /// Maximum descriptors for files being read, regardless of the system's limit.
@@ -91,12 +89,8 @@ impl OpenFile {
         read_exact_at(&*self.file()?, buffer, offset).map_err(|error| self.unread(error))
     }
 
-    /// Reads what follows `offset` into several places, one after the other.
-    pub(super) fn read_places(self: &Arc<Self>, places: &mut [IoSliceMut<'_>], offset: u64) -> Result<()> {
-        scatter::read_exact(&*self.file()?, places, offset).map_err(|error| self.unread(error))
-    }
-
-    fn unread(&self, error: std::io::Error) -> Error {
+    /// The error of a read that failed.
+    pub(super) fn unread(&self, error: std::io::Error) -> Error {
         if error.kind() == std::io::ErrorKind::UnexpectedEof {
             return Error::io(format!("'{}' became shorter while it was read", self.path), error);
         }
@@ -180,12 +174,12 @@ fn map(file: &File) -> Option<Bytes> {
 }
 
 #[cfg(unix)]
-fn read_exact_at(file: &File, buffer: &mut [u8], offset: u64) -> std::io::Result<()> {
+pub(super) fn read_exact_at(file: &File, buffer: &mut [u8], offset: u64) -> std::io::Result<()> {
     std::os::unix::fs::FileExt::read_exact_at(file, buffer, offset)
 }
 
 #[cfg(windows)]
-fn read_exact_at(file: &File, mut buffer: &mut [u8], mut offset: u64) -> std::io::Result<()> {
+pub(super) fn read_exact_at(file: &File, mut buffer: &mut [u8], mut offset: u64) -> std::io::Result<()> {
     while !buffer.is_empty() {
         let n = std::os::windows::fs::FileExt::seek_read(file, buffer, offset)?;
         if n == 0 {

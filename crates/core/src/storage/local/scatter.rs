@@ -1,10 +1,11 @@
 //! Reads into several places at once.
 
-use std::io::{Error as IoError, ErrorKind, IoSliceMut};
+use std::fs::File;
+use std::io::{Error as IoError, ErrorKind, IoSliceMut, Result as IoResult};
 use std::sync::Arc;
 
 use super::buffers::Buffer;
-use super::open::OpenFile;
+use super::open::{OpenFile, read_exact_at};
 use crate::error::{Error, Result};
 
 /// Gaps of up to this many bytes are read and dropped: another system call takes longer.
@@ -18,21 +19,38 @@ const PLACE: usize = 1 << 10;
 
 type Part<'d> = (u64, &'d mut [u8]);
 
+/// A file with its descriptor.
+struct Source<'f> {
+    open: &'f OpenFile,
+    file: &'f File,
+}
+
+impl Source<'_> {
+    fn read(&self, part: &mut [u8], offset: u64) -> Result<()> {
+        read_exact_at(self.file, part, offset).map_err(|error| self.open.unread(error))
+    }
+
+    fn read_places(&self, places: &mut [IoSliceMut<'_>], offset: u64) -> Result<()> {
+        read_exact(self.file, places, offset).map_err(|error| self.open.unread(error))
+    }
+}
+
 /// Fills each part with the bytes at its offset; offsets ascend.
 pub(super) fn read(open: &Arc<OpenFile>, mut parts: &mut [Part<'_>]) -> Result<()> {
+    let source = Source { open, file: &*open.file()? };
     let mut buffer = None;
     while let Some(count) = near(parts) {
         let (together, rest) = parts.split_at_mut(count);
         parts = rest;
         if let [(offset, part)] = together {
-            open.read_at(part, *offset)?;
+            source.read(part, *offset)?;
             continue;
         }
         let spare = buffer.get_or_insert_with(|| Buffer::of(BLOCK as usize)).as_mut();
         if has_large_places(together) {
-            read_into_places(open, together, spare)?;
+            read_into_places(&source, together, spare)?;
         } else {
-            read_and_copy(open, together, spare)?;
+            read_and_copy(&source, together, spare)?;
         }
     }
     Ok(())
@@ -62,7 +80,7 @@ fn end_of((offset, part): &Part<'_>) -> u64 {
 }
 
 /// Reads straight into the parts, and the gaps between them into `spare`.
-fn read_into_places(open: &Arc<OpenFile>, parts: &mut [Part<'_>], mut spare: &mut [u8]) -> Result<()> {
+fn read_into_places(source: &Source<'_>, parts: &mut [Part<'_>], mut spare: &mut [u8]) -> Result<()> {
     let start = parts.first().map_or(0, |part| part.0);
     let mut places: Vec<IoSliceMut<'_>> = Vec::with_capacity(parts.len() * 2);
     let mut end = start;
@@ -76,15 +94,15 @@ fn read_into_places(open: &Arc<OpenFile>, parts: &mut [Part<'_>], mut spare: &mu
         end = *offset + part.len() as u64;
         places.push(IoSliceMut::new(part));
     }
-    open.read_places(&mut places, start)
+    source.read_places(&mut places, start)
 }
 
 /// Reads the parts with the gaps between them into `spare`, and copies the parts.
-fn read_and_copy(open: &Arc<OpenFile>, parts: &mut [Part<'_>], spare: &mut [u8]) -> Result<()> {
+fn read_and_copy(source: &Source<'_>, parts: &mut [Part<'_>], spare: &mut [u8]) -> Result<()> {
     let (Some(first), Some(last)) = (parts.first(), parts.last()) else { return Ok(()) };
     let (start, len) = (first.0, end_of(last) - first.0);
     let block = spare.get_mut(..len as usize).ok_or_else(too_far)?;
-    open.read_at(block, start)?;
+    source.read(block, start)?;
     for (offset, part) in parts {
         let bytes = block.get((*offset - start) as usize..).and_then(|bytes| bytes.get(..part.len()));
         part.copy_from_slice(bytes.ok_or_else(too_far)?);
@@ -98,11 +116,7 @@ fn too_far() -> Error {
 
 /// Fills all places with what follows `offset`.
 #[cfg(unix)]
-pub(super) fn read_exact(
-    file: &std::fs::File,
-    mut places: &mut [IoSliceMut<'_>],
-    mut offset: u64,
-) -> std::io::Result<()> {
+fn read_exact(file: &File, mut places: &mut [IoSliceMut<'_>], mut offset: u64) -> IoResult<()> {
     while !places.is_empty() {
         match rustix::io::preadv(file, places, offset) {
             Ok(0) if places.iter().all(|place| place.is_empty()) => return Ok(()),
@@ -119,13 +133,9 @@ pub(super) fn read_exact(
 }
 
 #[cfg(not(unix))]
-pub(super) fn read_exact(
-    file: &std::fs::File,
-    places: &mut [IoSliceMut<'_>],
-    mut offset: u64,
-) -> std::io::Result<()> {
+fn read_exact(file: &File, places: &mut [IoSliceMut<'_>], mut offset: u64) -> IoResult<()> {
     for place in places {
-        super::open::read_exact_at(file, place, offset)?;
+        read_exact_at(file, place, offset)?;
         offset += place.len() as u64;
     }
     Ok(())
