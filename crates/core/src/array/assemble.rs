@@ -7,16 +7,14 @@ use crate::selection::Region;
 
 /// Reads of at most this many bytes run on the calling thread: waking others takes longer.
 const SMALL: usize = 64 << 10;
-/// Reads of one tile run on the calling thread up to this many bytes, larger ones where a part of a tile costs only
-/// that part.
+/// Reads of one raw tile run on the calling thread up to this many bytes.
 const SMALL_TILE: usize = 1 << 20;
 
 /// Reads `region` of `array` into `dst`, row-major, little-endian; `dst` has exactly the region's size.
 ///
 /// The destination is split into bands along the first axis that has more than one position, one per row of tiles, or
-/// more where a part of a tile costs only that part. Bands are independent slices, so threads write to them without
-/// locks. If there are fewer bands than threads, the tiles of a band are first decoded in parallel and then copied in
-/// parallel, row by row.
+/// more if the tiles are raw. Bands are independent slices, so threads write to them without locks. If there are fewer
+/// bands than threads, the tiles of a band are first decoded in parallel and then copied in parallel, row by row.
 pub fn read_region(array: &dyn ArrayView, region: &Region, dst: &mut [u8], driver: &Driver) -> Result<()> {
     read(array, region, dst, driver, false)
 }
@@ -55,7 +53,8 @@ fn read(array: &dyn ArrayView, region: &Region, dst: &mut [u8], driver: &Driver,
     let grid = cut.grid(region)?;
     let job = Job { cut: &cut, grid: &grid, driver };
     let banded = shape.iter().position(|n| *n > 1).unwrap_or(shape.len().saturating_sub(1));
-    let cuts_tiles = array.is_raw() || (array.decodes_rows() && banded == 0);
+    // Other tiles would be fetched once for each of their parts.
+    let cuts_tiles = array.is_raw();
     let is_one_tile = grid.count() == Some(1) && !(cuts_tiles && dst.len() > SMALL_TILE);
     if here || dst.len() <= SMALL || is_one_tile {
         let first = vec![0; shape.len()];
