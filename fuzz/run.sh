@@ -28,12 +28,7 @@ for target in "${targets[@]}"; do
     mkdir -p "corpus/$target" "seeds/$target"
     case $mode in
     replay) cargo fuzz run "${flags[@]}" "$target" "seeds/$target" -- -runs=0 "${limits[@]}" ;;
-    slice)
-        scratch=$(mktemp -d)
-        cargo fuzz run "${flags[@]}" "$target" "$scratch" "seeds/$target" -- \
-            -seed=1 -max_total_time="${FUZZ_SECONDS:-60}" "${limits[@]}"
-        rm -rf "$scratch"
-        ;;
+    slice) cargo fuzz build "${flags[@]}" "$target" ;;
     run)
         cargo fuzz run "${flags[@]}" "$target" "corpus/$target" "seeds/$target" -- \
             -max_total_time="${FUZZ_SECONDS:-60}" "${limits[@]}"
@@ -46,3 +41,14 @@ for target in "${targets[@]}"; do
         ;;
     esac
 done
+[ "$mode" = slice ] || exit 0
+
+# A target takes one core: as many at once as there are.
+slice() {
+    scratch=$(mktemp -d)
+    trap 'rm -rf "$scratch"' EXIT
+    cargo fuzz run -s none --fuzz-dir . "$1" "$scratch" "seeds/$1" -- -seed=1 -max_total_time="${FUZZ_SECONDS:-60}" "${@:2}" \
+        2>&1 | sed "s/^/$1: /"
+}
+export -f slice
+printf '%s\n' "${targets[@]}" | xargs -P "$(nproc)" -I{} bash -euo pipefail -c 'slice "$@"' slice {} "${limits[@]}"

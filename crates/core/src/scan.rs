@@ -133,6 +133,11 @@ impl Remainder {
         &self.schema
     }
 
+    /// Whether only the first rows are requested.
+    pub(crate) fn has_limit(&self) -> bool {
+        self.left.is_some()
+    }
+
     /// Whether the limit is reached.
     pub fn is_done(&self) -> bool {
         self.left == Some(0)

@@ -5,14 +5,18 @@ use crate::driver::{Driver, parallel};
 use crate::error::{Error, Result};
 use crate::selection::Region;
 
-/// Reads of one tile, or of at most this many bytes, run on the calling thread: waking others takes longer.
+/// Reads of at most this many bytes run on the calling thread: waking others takes longer.
 const SMALL: usize = 64 << 10;
+/// Reads of one tile run on the calling thread up to this many bytes, larger ones where a part of a tile costs only
+/// that part.
+const SMALL_TILE: usize = 1 << 20;
 
 /// Reads `region` of `array` into `dst`, row-major, little-endian; `dst` has exactly the region's size.
 ///
-/// The destination is split into bands along the first axis that has more than one position, one per row of tiles.
-/// Bands are independent slices, so threads write to them without locks. If there are fewer bands than threads, the
-/// tiles of a band are first decoded in parallel and then copied in parallel, row by row.
+/// The destination is split into bands along the first axis that has more than one position, one per row of tiles, or
+/// more where a part of a tile costs only that part. Bands are independent slices, so threads write to them without
+/// locks. If there are fewer bands than threads, the tiles of a band are first decoded in parallel and then copied in
+/// parallel, row by row.
 pub fn read_region(array: &dyn ArrayView, region: &Region, dst: &mut [u8], driver: &Driver) -> Result<()> {
     read(array, region, dst, driver, false)
 }
@@ -50,13 +54,16 @@ fn read(array: &dyn ArrayView, region: &Region, dst: &mut [u8], driver: &Driver,
     }
     let grid = cut.grid(region)?;
     let job = Job { cut: &cut, grid: &grid, driver };
-    if here || dst.len() <= SMALL || grid.count() == Some(1) {
+    let banded = shape.iter().position(|n| *n > 1).unwrap_or(shape.len().saturating_sub(1));
+    let cuts_tiles = array.is_raw() || (array.decodes_rows() && banded == 0);
+    let is_one_tile = grid.count() == Some(1) && !(cuts_tiles && dst.len() > SMALL_TILE);
+    if here || dst.len() <= SMALL || is_one_tile {
         let first = vec![0; shape.len()];
         let tiles = grid.combinations(0..shape.len());
         return job.fill(tiles, Target { first: &first, shape: &shape }, dst, &mut Vec::new());
     }
-    let banded = shape.iter().position(|n| *n > 1).unwrap_or(shape.len().saturating_sub(1));
-    let bands = bands(&grid, &shape, banded, size, dst)?;
+    let threads = if cuts_tiles { driver.threads() } else { 1 };
+    let bands = bands(&grid, &shape, (banded, threads), size, dst)?;
     driver.install(|| {
         if bands.len() >= driver.threads() {
             let fill = |scratch: &mut Vec<u8>, band: Band<'_>| {
@@ -106,18 +113,21 @@ impl Band<'_> {
     }
 }
 
+/// The bands along the axis `banded`. None has more than its share of one of `threads`, unless it is small.
 fn bands<'d>(
     grid: &TileGrid,
     shape: &[u64],
-    banded: usize,
+    (banded, threads): (usize, usize),
     size: usize,
     dst: &'d mut [u8],
 ) -> Result<Vec<Band<'d>>> {
     let rows = grid.axes.get(banded).ok_or_else(|| Error::internal("an array has no axis"))?;
     let row_bytes = shape.iter().skip(banded + 1).map(|n| *n as usize).product::<usize>() * size;
+    let share = shape.get(banded).map_or(1, |rows| rows.div_ceil(threads.max(1) as u64));
+    let most = share.max((SMALL / row_bytes.max(1)) as u64).max(1);
     let mut bands = Vec::with_capacity(rows.parts.len());
     let mut rest = dst;
-    for row in &rows.parts {
+    for row in rows.parts.iter().flat_map(|row| row.split(rows.step, most)) {
         let taken = std::mem::take(&mut rest).split_at_mut_checked(row.len as usize * row_bytes);
         let (bytes, after) = taken.ok_or_else(|| Error::internal("bands are larger than their region"))?;
         rest = after;
@@ -127,7 +137,7 @@ fn bands<'d>(
                 *place = value;
             }
         }
-        bands.push(Band { row: *row, first, shape, bytes });
+        bands.push(Band { row, first, shape, bytes });
     }
     Ok(bands)
 }

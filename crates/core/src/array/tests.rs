@@ -29,9 +29,15 @@ fn cells_of(shape: &[u64], size: usize) -> Vec<u8> {
 }
 
 /// All ways an array may offer its cells.
-fn arrays(dtype: DType, shape: &[u64], tile: &[u64], cells: &[u8]) -> [TiledArray; 4] {
+fn arrays(dtype: DType, shape: &[u64], tile: &[u64], cells: &[u8]) -> [TiledArray; 5] {
     let array = TiledArray::new(dtype, shape, tile, cells).unwrap();
-    [array.clone(), array.clone().stored(), array.clone().decoded(), array.contiguous_in(cells.to_vec())]
+    [
+        array.clone(),
+        array.clone().stored(),
+        array.clone().decoded(),
+        array.clone().decoded_by_rows(),
+        array.contiguous_in(cells.to_vec()),
+    ]
 }
 
 proptest! {
@@ -55,7 +61,7 @@ proptest! {
 
 #[test]
 fn large_regions_use_all_ways_of_sharing_the_work() {
-    // Many bands, fewer bands than threads, a long first axis of one position, tiles that span rows.
+    // Many bands, fewer bands than threads, a long first axis of one position, tiles that span rows, one large tile.
     for (shape, tile) in [
         (vec![300, 300], vec![7, 64]),
         (vec![300, 300], vec![400, 64]),
@@ -63,6 +69,7 @@ fn large_regions_use_all_ways_of_sharing_the_work() {
         (vec![2, 50_000], vec![1, 1000]),
         (vec![90_000], vec![1000]),
         (vec![90, 1000], vec![9, 1000]),
+        (vec![600, 500], vec![600, 600]),
     ] {
         let cells = cells_of(&shape, 4);
         let steps = shape.iter().map(|n| Span { start: 0, stop: *n, step: if *n > 9 { 3 } else { 1 } });

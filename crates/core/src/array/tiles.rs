@@ -18,6 +18,22 @@ pub struct TilePart {
     pub extent: u64,
 }
 
+impl TilePart {
+    /// Parts of at most `most` positions, which are `step` apart in the tile.
+    pub(super) fn split(self, step: u64, most: u64) -> impl Iterator<Item = Self> {
+        let most = most.max(1);
+        (0..self.len.div_ceil(most)).map(move |number| {
+            let before = number * most;
+            Self {
+                first: self.first + before * step,
+                len: most.min(self.len - before),
+                index: self.index + before,
+                ..self
+            }
+        })
+    }
+}
+
 /// The touched tiles of one axis.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TileAxis {

@@ -51,6 +51,9 @@ const AHEAD_BYTES: u64 = 4 << 20;
 /// Maximum pending batches per task; a task that is further ahead pauses.
 const MOST_AHEAD: usize = 32;
 
+/// A batch or the failure of a task, and the position of the task in the plan; an error if the run was canceled.
+type Ready = Result<(usize, Result<RecordBatch>)>;
+
 /// The batches of a plan. Dropping it stops the work.
 pub struct Batches {
     run: Arc<Run>,
@@ -170,6 +173,43 @@ impl Iterator for Batches {
 }
 
 impl Batches {
+    /// All batches, as `keep` returns them, in the order of the plan. They are taken as they become ready, so that no
+    /// task waits for an earlier one. Of several failures, the first in the plan is returned.
+    pub(super) fn gather(
+        mut self,
+        mut keep: impl FnMut(RecordBatch) -> Result<Option<RecordBatch>>,
+    ) -> Result<Vec<RecordBatch>> {
+        self.order = Order::Any;
+        let mut kept: Vec<(usize, RecordBatch)> = Vec::new();
+        let mut failed = None;
+        while let Some(ready) = self.next_ready() {
+            let (number, batch) = ready?;
+            match batch.and_then(&mut keep) {
+                Ok(Some(batch)) => kept.push((number, batch)),
+                Ok(None) => {}
+                Err(error) => {
+                    self.run.stop_from(number);
+                    failed = Some(error);
+                }
+            }
+        }
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        kept.sort_by_key(|(number, _)| *number);
+        Ok(kept.into_iter().map(|(_, batch)| batch).collect())
+    }
+
+    fn next_ready(&self) -> Option<Ready> {
+        let mut state = self.run.lock();
+        loop {
+            match self.step(&mut state) {
+                Poll::Ready(item) => return item,
+                Poll::Pending => state = self.run.wait(state),
+            }
+        }
+    }
+
     /// Returns the next batch, or has `context` woken when it is worth asking again. No thread waits.
     pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<RecordBatch>>> {
         let run = Arc::clone(&self.run);
@@ -190,14 +230,12 @@ impl Batches {
     }
 
     /// The next batch, where one is ready.
-    fn step(&self, state: &mut State) -> Poll<Option<Result<RecordBatch>>> {
+    fn step(&self, state: &mut State) -> Poll<Option<Ready>> {
         if self.failed {
             return Poll::Ready(None);
         }
         loop {
-            if let Err(error) = self.run.driver.check_canceled() {
-                return Poll::Ready(Some(Err(error)));
-            }
+            self.run.driver.check_canceled()?;
             self.run.start_tasks(state);
             let slot = match self.order {
                 Order::Plan => state.slots.iter_mut().next(),
@@ -218,13 +256,13 @@ impl Batches {
                     state.active += 1;
                     self.run.spawn(number, running);
                 }
-                return Poll::Ready(Some(Ok(batch)));
+                return Poll::Ready(Some(Ok((number, Ok(batch)))));
             }
             match slot.ended.take() {
                 Some(end) => {
                     state.slots.remove(&number);
                     if let Err(error) = end {
-                        return Poll::Ready(Some(Err(error)));
+                        return Poll::Ready(Some(Ok((number, Err(error)))));
                     }
                 }
                 None => return Poll::Pending,
@@ -233,7 +271,8 @@ impl Batches {
     }
 
     /// An error is the last item.
-    fn hand_out(&mut self, item: Option<Result<RecordBatch>>) -> Option<Result<RecordBatch>> {
+    fn hand_out(&mut self, item: Option<Ready>) -> Option<Result<RecordBatch>> {
+        let item = item.map(|ready| ready.and_then(|(_, batch)| batch));
         if matches!(item, Some(Err(_))) {
             self.failed = true;
             self.run.stop();
@@ -305,14 +344,19 @@ impl Run {
         self.driver.spawn(move || run.advance(number, running));
     }
 
-    /// Nothing more is wanted.
-    fn stop(&self) {
-        self.stopped.store(true, Ordering::Relaxed);
+    /// Nothing more is wanted of the task with this position in the plan and of later ones.
+    fn stop_from(&self, number: usize) {
         let mut state = self.lock();
-        let tasks = (std::mem::take(&mut state.waiting), std::mem::take(&mut state.slots));
+        let tasks = (std::mem::take(&mut state.waiting), state.slots.split_off(&number));
         drop(state);
         // Drop handlers of tasks must not run under the lock.
         drop(tasks);
+    }
+
+    /// Nothing more is wanted.
+    fn stop(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
+        self.stop_from(0);
     }
 
     /// Steps a task until it ends or is far enough ahead.

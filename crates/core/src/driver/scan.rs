@@ -132,7 +132,15 @@ impl Rows {
 
     /// Reads all batches.
     pub fn read_all(self) -> Result<Vec<RecordBatch>> {
-        self.into_batches().collect()
+        if self.rest.has_limit() {
+            // The first rows count, so batches are taken in order.
+            return self.into_batches().collect();
+        }
+        let Self { batches, mut rest, .. } = self;
+        batches.gather(|batch| {
+            let batch = rest.apply(&batch)?;
+            Ok((batch.num_rows() > 0).then_some(batch))
+        })
     }
 
     /// The batches with errors of this library, rather than Arrow's.

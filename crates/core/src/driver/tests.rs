@@ -106,6 +106,49 @@ fn batches_come_in_plan_order_or_all_the_same() {
 }
 
 #[test]
+fn gathered_batches_are_in_plan_order() {
+    for (threads, memory) in [(1, 10), (2, 1000), (3, 25), (4, 1000)] {
+        let driver = driver(threads, memory);
+        let gather = |plan| driver.batches(storage(), plan, Order::Plan).gather(|batch| Ok(Some(batch)));
+        let all = gather(numbers(20, 50, &Arc::default())).unwrap();
+        assert!(all.iter().map(value).eq(0..1000));
+        assert!(gather(Plan::empty()).unwrap().is_empty());
+        let even = driver
+            .batches(storage(), numbers(9, 5, &Arc::default()), Order::Plan)
+            .gather(|batch| Ok((value(&batch) % 2 == 0).then_some(batch)));
+        assert!(even.unwrap().iter().map(value).eq((0..45).step_by(2)));
+        assert_eq!(driver.budget().used(), 0);
+    }
+}
+
+#[test]
+fn gathering_fails_with_the_first_failure_of_the_plan() {
+    for threads in 1..4 {
+        let driver = driver(threads, 1000);
+        let task = |i: i32| {
+            // Later tasks fail at once, earlier ones after many batches.
+            let task = Numbers::new(i * 100, if i < 3 { 100 } else { 0 }, 10, &Arc::default());
+            match i {
+                2 => task.ending(|| Err(Error::corrupt("the first"))),
+                3.. => task.ending(|| Err(Error::corrupt("a later one"))),
+                _ => task,
+            }
+        };
+        let run = || driver.batches(storage(), plan((0..8).map(task).collect()), Order::Plan);
+        let error = run().gather(|batch| Ok(Some(batch))).unwrap_err();
+        assert!(error.to_string().contains("the first"), "{error}");
+        let error = run().gather(|batch| match value(&batch) {
+            150 => Err(Error::invalid("refused")),
+            _ => Ok(Some(batch)),
+        });
+        assert!(error.unwrap_err().to_string().contains("refused"));
+        let canceled = run();
+        driver.cancel();
+        assert!(canceled.gather(|batch| Ok(Some(batch))).is_err());
+    }
+}
+
+#[test]
 fn an_empty_plan_ends_at_once() {
     let driver = driver(2, 10);
     for order in [Order::Plan, Order::Any] {
@@ -315,6 +358,22 @@ fn a_driver_under_a_token_ends_with_it() {
 fn table(pieces: i32) -> MemoryTable {
     let pieces: Vec<RecordBatch> = (0..pieces).map(batch).collect();
     MemoryTable::new(pieces[0].schema(), pieces)
+}
+
+#[test]
+fn reading_all_applies_the_rest_of_the_request() {
+    let (table, driver) = (table(10), driver(3, 1 << 20));
+    let read = |wanted: &Scan| {
+        let all = scan(&table, wanted, &driver, Order::Plan).unwrap().read_all().unwrap();
+        all.iter().map(value).collect::<Vec<_>>()
+    };
+    let all = read(&Scan::all());
+    assert!(!all.is_empty() && all.is_sorted());
+    for limit in [0, 1, all.len() / 2] {
+        assert_eq!(read(&Scan::all().limit(limit as u64)), all[..limit]);
+    }
+    let wanted = Scan::all().filter(format!("n > {}", all[all.len() / 2]).parse().unwrap());
+    assert_eq!(read(&wanted), all[all.len() / 2 + 1..]);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::array::{ArrayView, CopyAxis, DType, Place, TileGrid, copy_box};
+use crate::array::{ArrayView, CopyAxis, DType, Place, TileGrid, clipped, copy_box};
 use crate::error::{Error, Result};
 use crate::selection::Region;
 use crate::storage::{MemoryStorage, Storage};
@@ -22,6 +22,7 @@ pub struct TiledArray {
     whole: Option<Bytes>,
     storage: Option<(MemoryStorage, String)>,
     decoded: bool,
+    by_rows: bool,
 }
 
 impl TiledArray {
@@ -57,6 +58,7 @@ impl TiledArray {
             whole: None,
             storage: None,
             decoded: false,
+            by_rows: false,
         })
     }
 
@@ -90,6 +92,13 @@ impl TiledArray {
         if self.storage.is_some() { self } else { self.stored() }
     }
 
+    /// Like [`TiledArray::decoded`], but only the requested rows of a tile are decoded.
+    #[must_use]
+    pub fn decoded_by_rows(mut self) -> Self {
+        self.by_rows = true;
+        self.decoded()
+    }
+
     /// The number of a tile, row-major.
     fn number(&self, tile: &[u64]) -> usize {
         let axes = tile.iter().zip(&self.shape).zip(&self.tile_shape);
@@ -116,12 +125,18 @@ impl ArrayView for TiledArray {
         &self.names
     }
 
-    fn locate(&self, tile: &[u64], _rows: &Range<u64>) -> Result<Place> {
+    fn locate(&self, tile: &[u64], rows: &Range<u64>) -> Result<Place> {
         let number = self.number(tile);
         let bytes = self.tiles.get(number).ok_or_else(|| Error::internal("there is no such tile"))?;
         Ok(match &self.storage {
             Some((_, prefix)) => {
-                let range = ByteRange::new(format!("{prefix}{number}"), 0..bytes.len() as u64);
+                let mut range = 0..bytes.len() as u64;
+                if self.by_rows {
+                    let extent = clipped(&self.shape, &self.tile_shape, tile).first().copied().unwrap_or(1);
+                    let row = range.end / extent.max(1);
+                    range = rows.start * row..rows.end.min(extent) * row;
+                }
+                let range = ByteRange::new(format!("{prefix}{number}"), range);
                 if self.decoded { Place::Encoded(vec![range]) } else { Place::Raw(range) }
             }
             None => Place::Held(bytes.clone()),
@@ -140,6 +155,10 @@ impl ArrayView for TiledArray {
 
     fn is_raw(&self) -> bool {
         !self.decoded
+    }
+
+    fn decodes_rows(&self) -> bool {
+        self.by_rows
     }
 
     fn whole(&self) -> Option<Place> {

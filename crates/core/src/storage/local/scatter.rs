@@ -5,34 +5,73 @@ use std::sync::Arc;
 
 use super::buffers::Buffer;
 use super::open::OpenFile;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// Gaps of up to this many bytes are read and dropped: another system call takes longer.
 const GAP: u64 = 4 << 10;
-/// Most places of one system call.
-const PLACES: usize = 1024;
+/// Most bytes of parts that are read together: the processor caches still hold them when they are copied.
+const BLOCK: u64 = 256 << 10;
+/// Most parts that are read together: with the gaps between them, they are the places of one system call.
+const PARTS: usize = 512;
+/// The system fills places slower than a copy does if they have fewer bytes than this on average.
+const PLACE: usize = 1 << 10;
+
+type Part<'d> = (u64, &'d mut [u8]);
 
 /// Fills each part with the bytes at its offset; offsets ascend.
-pub(super) fn read(open: &Arc<OpenFile>, parts: &mut [(u64, &mut [u8])]) -> Result<()> {
-    let mut gaps = Buffer::of(small_gaps(parts));
-    let mut spare = gaps.as_mut();
-    let mut places: Vec<IoSliceMut<'_>> = Vec::with_capacity(parts.len().min(PLACES) * 2);
-    let (mut start, mut end) = (0, 0);
-    for (offset, part) in parts.iter_mut() {
-        let gap = offset.checked_sub(end).filter(|gap| *gap <= GAP && places.len() + 2 <= PLACES);
-        match gap {
-            Some(gap) if !places.is_empty() => {
-                let (skipped, rest) = std::mem::take(&mut spare).split_at_mut(gap as usize);
-                spare = rest;
-                if gap > 0 {
-                    places.push(IoSliceMut::new(skipped));
-                }
-            }
-            _ => {
-                open.read_places(&mut places, start)?;
-                places.clear();
-                start = *offset;
-            }
+pub(super) fn read(open: &Arc<OpenFile>, mut parts: &mut [Part<'_>]) -> Result<()> {
+    let mut buffer = None;
+    while let Some(count) = near(parts) {
+        let (together, rest) = parts.split_at_mut(count);
+        parts = rest;
+        if let [(offset, part)] = together {
+            open.read_at(part, *offset)?;
+            continue;
+        }
+        let spare = buffer.get_or_insert_with(|| Buffer::of(BLOCK as usize)).as_mut();
+        if has_large_places(together) {
+            read_into_places(open, together, spare)?;
+        } else {
+            read_and_copy(open, together, spare)?;
+        }
+    }
+    Ok(())
+}
+
+/// How many of the first parts are read together: those with small gaps between them; `None` without parts.
+fn near(parts: &[Part<'_>]) -> Option<usize> {
+    let first = parts.first()?;
+    let mut end = end_of(first);
+    let others = parts.iter().take(PARTS).skip(1).take_while(|part| {
+        let is_near = part.0.checked_sub(end).is_some_and(|gap| gap <= GAP);
+        end = end_of(part);
+        is_near && end - first.0 <= BLOCK
+    });
+    Some(1 + others.count())
+}
+
+/// Whether the parts and the gaps between them are large enough to be filled by the system.
+fn has_large_places(parts: &[Part<'_>]) -> bool {
+    let gaps = parts.windows(2).filter(|pair| matches!(pair, [one, next] if end_of(one) != next.0)).count();
+    let bytes: usize = parts.iter().map(|(_, part)| part.len()).sum();
+    bytes >= (parts.len() + gaps) * PLACE
+}
+
+fn end_of((offset, part): &Part<'_>) -> u64 {
+    offset + part.len() as u64
+}
+
+/// Reads straight into the parts, and the gaps between them into `spare`.
+fn read_into_places(open: &Arc<OpenFile>, parts: &mut [Part<'_>], mut spare: &mut [u8]) -> Result<()> {
+    let start = parts.first().map_or(0, |part| part.0);
+    let mut places: Vec<IoSliceMut<'_>> = Vec::with_capacity(parts.len() * 2);
+    let mut end = start;
+    for (offset, part) in parts {
+        let gap = offset.checked_sub(end).and_then(|gap| spare.split_at_mut_checked(gap as usize));
+        let (gap, rest) = gap.ok_or_else(too_far)?;
+        spare = rest;
+        if !gap.is_empty() {
+            places.push(IoSliceMut::new(gap));
         }
         end = *offset + part.len() as u64;
         places.push(IoSliceMut::new(part));
@@ -40,11 +79,21 @@ pub(super) fn read(open: &Arc<OpenFile>, parts: &mut [(u64, &mut [u8])]) -> Resu
     open.read_places(&mut places, start)
 }
 
-/// The bytes of all gaps that are read.
-fn small_gaps(parts: &[(u64, &mut [u8])]) -> usize {
-    let ends = parts.iter().map(|(offset, part)| offset + part.len() as u64);
-    let gaps = parts.iter().skip(1).zip(ends).filter_map(|((next, _), end)| next.checked_sub(end));
-    gaps.filter(|gap| *gap <= GAP).sum::<u64>() as usize
+/// Reads the parts with the gaps between them into `spare`, and copies the parts.
+fn read_and_copy(open: &Arc<OpenFile>, parts: &mut [Part<'_>], spare: &mut [u8]) -> Result<()> {
+    let (Some(first), Some(last)) = (parts.first(), parts.last()) else { return Ok(()) };
+    let (start, len) = (first.0, end_of(last) - first.0);
+    let block = spare.get_mut(..len as usize).ok_or_else(too_far)?;
+    open.read_at(block, start)?;
+    for (offset, part) in parts {
+        let bytes = block.get((*offset - start) as usize..).and_then(|bytes| bytes.get(..part.len()));
+        part.copy_from_slice(bytes.ok_or_else(too_far)?);
+    }
+    Ok(())
+}
+
+fn too_far() -> Error {
+    Error::internal("parts that are read together are too far apart")
 }
 
 /// Fills all places with what follows `offset`.
@@ -93,9 +142,18 @@ mod tests {
         let bytes: Vec<u8> = (0..300_000_u32).map(|i| (i * 7 / 3) as u8).collect();
         std::fs::write(&path, &bytes).unwrap();
         let storage = LocalStorage::new();
-        // No gap, small gaps, large ones, empty parts, and more parts than one call takes.
-        let layouts: [(usize, usize, usize); 6] =
-            [(0, 0, 10), (100, 0, 2000), (10, 30, 3000), (1000, 5000, 40), (0, 4097, 5), (64, 4096, 60)];
+        // No gap, small gaps, large ones, empty parts, large parts, and more than are read together.
+        let layouts: [(usize, usize, usize); 9] = [
+            (0, 0, 10),
+            (100, 0, 2000),
+            (10, 30, 3000),
+            (1000, 5000, 40),
+            (0, 4097, 5),
+            (64, 4096, 60),
+            (2048, 0, 140),
+            (3000, 100, 90),
+            (280_000, 10, 1),
+        ];
         for (len, gap, count) in layouts {
             let mut buffers = vec![vec![0; len]; count];
             let mut parts: Vec<(u64, &mut [u8])> = buffers
