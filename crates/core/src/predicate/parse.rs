@@ -6,6 +6,8 @@ use crate::scalar::Scalar;
 
 /// Maximum nesting of parentheses and NOT.
 const MAX_DEPTH: usize = 64;
+/// Of parentheses and NOT in a string: a condition of the maximum depth prints with two of them per level.
+const MAX_NESTING: usize = 4 * MAX_DEPTH;
 
 impl std::str::FromStr for Predicate {
     type Err = Error;
@@ -23,10 +25,24 @@ impl std::str::FromStr for Predicate {
         let mut parser = Parser { text, tokens: tokenize(text)?, next: 0, depth: 0 };
         let predicate = parser.or()?;
         match parser.peek() {
-            None => Ok(predicate),
             Some(_) => Err(parser.expected("AND, OR or the end")),
+            None if depth(&predicate) > MAX_DEPTH => Err(too_deep(MAX_DEPTH)),
+            None => Ok(predicate),
         }
     }
+}
+
+/// The levels of a condition.
+fn depth(predicate: &Predicate) -> usize {
+    1 + match predicate {
+        Predicate::And(parts) | Predicate::Or(parts) => parts.iter().map(depth).max().unwrap_or(0),
+        Predicate::Not(inner) => depth(inner),
+        _ => 0,
+    }
+}
+
+fn too_deep(levels: usize) -> Error {
+    Error::invalid(format!("condition is nested more than {levels} deep"))
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -193,8 +209,8 @@ impl Parser<'_> {
 
     fn unary(&mut self) -> Result<Predicate> {
         self.depth += 1;
-        if self.depth > MAX_DEPTH {
-            return Err(Error::invalid(format!("condition is nested more than {MAX_DEPTH} deep")));
+        if self.depth > MAX_NESTING {
+            return Err(too_deep(MAX_NESTING));
         }
         let predicate = if self.keyword("NOT") {
             Predicate::Not(Box::new(self.unary()?))
@@ -354,6 +370,13 @@ mod tests {
     }
 
     #[test]
+    fn the_deepest_condition_prints_as_one_that_parses() {
+        let deepest = "NOT ".repeat(MAX_DEPTH - 1) + "a";
+        let predicate: Predicate = deepest.parse().unwrap();
+        assert_eq!(predicate.to_string().parse::<Predicate>().unwrap(), predicate);
+    }
+
+    #[test]
     fn an_invalid_condition_is_refused_with_its_position() {
         for bad in [
             "",
@@ -373,6 +396,7 @@ mod tests {
         }
         let deep = "(".repeat(10_000) + "a";
         assert!(deep.parse::<Predicate>().is_err());
+        assert!(("NOT ".repeat(MAX_DEPTH) + "a").parse::<Predicate>().is_err());
     }
 
     #[test]

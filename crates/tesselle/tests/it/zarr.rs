@@ -86,6 +86,44 @@ fn axes_have_their_names_and_groups_their_arrays() {
     assert!(error.contains("'nothing'"), "{error}");
 }
 
+/// The files below a folder, by their paths.
+fn files(folder: &Path, path: &str, out: &mut Vec<(String, Vec<u8>)>) {
+    for entry in std::fs::read_dir(folder).unwrap().flatten() {
+        let path = format!("{path}/{}", entry.file_name().to_string_lossy());
+        if entry.path().is_dir() {
+            files(&entry.path(), &path, out);
+        } else {
+            out.push((path, std::fs::read(entry.path()).unwrap()));
+        }
+    }
+    out.sort();
+}
+
+#[test]
+fn a_hierarchy_is_copied_as_it_is_and_written_again_with_settings() {
+    let folder = tempfile::tempdir().unwrap();
+    let content = |place: &Path| {
+        let mut all = Vec::new();
+        files(place, "", &mut all);
+        all
+    };
+    // Arrays of different shapes, codecs that are not written, shards, and chunks that are missing.
+    for name in ["group.zarr", "blosc.zarr", "sharded.zarr", "sparse.zarr"] {
+        let (source, target) = (store(name), folder.path().join(name));
+        for upgrade in [false, true] {
+            let conversion = convert(source.to_str().unwrap(), target.to_str().unwrap());
+            conversion.upgrade(upgrade).overwrite(upgrade).on(&driver()).run().unwrap();
+            assert_eq!(content(&source), content(&target), "{name}");
+        }
+    }
+    let (source, target) = (store("blosc.zarr"), folder.path().join("raw.zarr"));
+    let conversion = convert(source.to_str().unwrap(), target.to_str().unwrap()).set("codec", "raw");
+    conversion.on(&driver()).run().unwrap();
+    assert_ne!(content(&source), content(&target));
+    let found = diff(source.to_str().unwrap(), target.to_str().unwrap()).on(&driver()).run().unwrap();
+    assert!(found.is_equal(), "{found:?}");
+}
+
 #[test]
 fn arrays_go_to_zarr_and_back() {
     let folder = tempfile::tempdir().unwrap();

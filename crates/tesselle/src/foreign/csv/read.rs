@@ -1,5 +1,7 @@
 //! Reading of CSV, one block of whole records at a time.
 
+use std::collections::{HashMap, HashSet};
+
 use arrow_csv::ReaderBuilder;
 use arrow_csv::reader::Decoder;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
@@ -121,7 +123,7 @@ impl Syntax for CsvText {
     fn names(&self, head: &[u8]) -> Result<Option<Vec<String>>, BoxError> {
         let mut reader = self.reader(self.header, head);
         if self.header {
-            return Ok(Some(reader.headers()?.iter().map(str::to_owned).collect()));
+            return Ok(Some(distinct(&reader.headers()?.iter().collect::<Vec<_>>())));
         }
         let mut first = csv::ByteRecord::new();
         reader.read_byte_record(&mut first)?;
@@ -212,11 +214,34 @@ impl Decode for Decoder {
     }
 }
 
+/// Names that are all different: a repeated one gets a number, as in `c`, `c_1`.
+fn distinct(names: &[&str]) -> Vec<String> {
+    let stated: HashSet<&str> = names.iter().copied().collect();
+    let mut uses: HashMap<&str, u64> = HashMap::new();
+    let mut all = Vec::with_capacity(names.len());
+    for name in names {
+        let used = uses.entry(name).or_default();
+        let mut own = (*name).to_owned();
+        while *used > 0 && stated.contains(own.as_str()) {
+            own = format!("{name}_{used}");
+            *used += 1;
+        }
+        *used = (*used).max(1);
+        all.push(own);
+    }
+    all
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn repeated_names_are_numbered() {
+        assert_eq!(distinct(&["a", "c", "c", "c_1", "c", ""]), ["a", "c", "c_2", "c_1", "c_3", ""]);
+    }
 
     #[test]
     fn the_first_line_shows_the_delimiter() {
