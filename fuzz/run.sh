@@ -2,7 +2,8 @@
 # Runs fuzz targets for FUZZ_SECONDS (60) each, from the seeds in fuzz/seeds and what earlier runs found.
 #   fuzz/run.sh [TARGET…]             the named targets, or all
 #   fuzz/run.sh --replay [TARGET…]    only the seeds, each once
-#   fuzz/run.sh --slice [TARGET…]     from the seeds with the same random numbers each time, keeping nothing: what CI runs
+#   fuzz/run.sh --slice [TARGET…]     from the seeds with the same random numbers each time, as many targets at once as
+#                                     there are cores; keeps nothing
 #   fuzz/run.sh --minimize [TARGET…]  rebuilds the seeds: the fewest inputs that reach what all inputs found so far do
 # Needs cargo-fuzz (cargo install cargo-fuzz). The flags are unstable: RUSTC_BOOTSTRAP makes the pinned compiler accept them.
 set -euo pipefail
