@@ -10,7 +10,8 @@ demo: tools ## build tess for development and walk through a sample of each form
 
 test: tools lint docs ## every check and every test
 	@mkdir -p target && rm -f $(GOLDEN)
-	TESSELLE_GOLDEN=$(GOLDEN) $(CARGO) test --quiet --lib --bins --tests --examples
+	$(CARGO) build --quiet --examples
+	TESSELLE_GOLDEN=$(GOLDEN) $(CARGO) test --quiet --lib --bins --tests
 	@echo "Golden files compared: $$(sort -u $(GOLDEN) | cut -d' ' -f1 | uniq -c | awk '{ printf "%s%s %d", sep, $$2, $$1; sep = ", " }')"
 	$(CARGO) test --quiet --doc
 
