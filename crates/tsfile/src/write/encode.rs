@@ -179,6 +179,12 @@ impl Coding {
                 }
                 gorilla::legacy::encode(values, out);
             }
+            // Readers distinguish the two forms of this encoding by the statistics, whose sum is of no use then.
+            Encoding::Rlbe if self.exact && values.iter().any(|v| !v.to_f64().is_finite()) => {
+                return Err(self
+                    .lossy("infinities and NaN are ambiguous in this encoding")
+                    .hint(OTHER_ENCODING));
+            }
             _ => self.words(values, out)?,
         }
         Ok(())
