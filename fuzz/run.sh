@@ -2,8 +2,6 @@
 # Runs fuzz targets for FUZZ_SECONDS (60) each, from the seeds in fuzz/seeds and what earlier runs found.
 #   fuzz/run.sh [TARGET…]             the named targets, or all
 #   fuzz/run.sh --replay [TARGET…]    only the seeds, each once
-#   fuzz/run.sh --slice [TARGET…]     from the seeds with the same random numbers each time, as many targets at once as
-#                                     there are cores; keeps nothing
 #   fuzz/run.sh --minimize [TARGET…]  rebuilds the seeds: the fewest inputs that reach what all inputs found so far do
 # Needs cargo-fuzz (cargo install cargo-fuzz). The flags are unstable: RUSTC_BOOTSTRAP makes the pinned compiler accept them.
 set -euo pipefail
@@ -14,7 +12,7 @@ if ! cargo fuzz --version >/dev/null 2>&1; then
 fi
 mode=run
 case "${1:-}" in
---replay | --slice | --minimize)
+--replay | --minimize)
     mode=${1#--}
     shift
     ;;
@@ -29,7 +27,6 @@ for target in "${targets[@]}"; do
     mkdir -p "corpus/$target" "seeds/$target"
     case $mode in
     replay) cargo fuzz run "${flags[@]}" "$target" "seeds/$target" -- -runs=0 "${limits[@]}" ;;
-    slice) cargo fuzz build "${flags[@]}" "$target" ;;
     run)
         cargo fuzz run "${flags[@]}" "$target" "corpus/$target" "seeds/$target" -- \
             -max_total_time="${FUZZ_SECONDS:-60}" "${limits[@]}"
@@ -42,14 +39,3 @@ for target in "${targets[@]}"; do
         ;;
     esac
 done
-[ "$mode" = slice ] || exit 0
-
-# A target takes one core: as many at once as there are.
-slice() {
-    scratch=$(mktemp -d)
-    trap 'rm -rf "$scratch"' EXIT
-    cargo fuzz run -s none --fuzz-dir . "$1" "$scratch" "seeds/$1" -- -seed=1 -max_total_time="${FUZZ_SECONDS:-60}" "${@:2}" \
-        2>&1 | sed "s/^/$1: /"
-}
-export -f slice
-printf '%s\n' "${targets[@]}" | xargs -P "$(nproc)" -I{} bash -euo pipefail -c 'slice "$@"' slice {} "${limits[@]}"

@@ -129,7 +129,7 @@ fn key(cells: &[(String, Option<String>)]) -> String {
     cells.collect::<Vec<_>>().join(", ")
 }
 
-/// A text in quotes; null without.
+/// A string in quotes; null without.
 fn quoted(text: Option<&str>) -> String {
     serde_json::json!(text).to_string()
 }

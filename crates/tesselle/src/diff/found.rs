@@ -36,7 +36,7 @@ impl Difference {
     }
 }
 
-/// A value that differs. Values are texts, as a table shows them; `None` is null.
+/// A value that differs. Values are strings, as a table shows them; `None` is null.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DifferingValue {

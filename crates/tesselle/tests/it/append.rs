@@ -1,30 +1,12 @@
 //! Adding to containers that exist: what was there stays, what came is there too, and what does not fit changes nothing.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use tesselle::tiledb::write::{ArrayWriter, SchemaBuilder};
 use tesselle::tiledb::{Attribute, Datatype, Dimension, Layout};
-use tesselle::{
-    Append, Depth, Driver, DriverOptions, Location, Opener, Settings, append, convert, diff, verify,
-};
+use tesselle::{Append, Depth, Driver, DriverOptions, Location, Opener, append, convert, diff, verify};
 
-fn driver() -> Driver {
-    Driver::new(&DriverOptions::default().with_threads(2).with_memory(64 << 20)).unwrap()
-}
-
-fn csv(folder: &Path, name: &str, header: &str, rows: impl Iterator<Item = String>) -> PathBuf {
-    let path = folder.join(name);
-    let text: String = std::iter::once(format!("{header}\n")).chain(rows.map(|row| row + "\n")).collect();
-    std::fs::write(&path, text).unwrap();
-    path
-}
-
-fn into(source: &Path, name: &str, pairs: &[&str]) -> PathBuf {
-    let target = source.with_file_name(name);
-    let conversion = convert(text(source), text(&target)).options(Settings::from_pairs(pairs).unwrap());
-    conversion.on(&driver()).run().unwrap_or_else(|error| panic!("{name}: {error}"));
-    target
-}
+use crate::support::{csv, driver, into};
 
 fn add(source: &Path, target: &str) -> tesselle::Result<u64> {
     add_with(source, target, |append| append)

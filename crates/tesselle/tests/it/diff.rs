@@ -2,29 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use tesselle::{Diff, Difference, Driver, DriverOptions, Settings, convert, diff};
+use tesselle::{Diff, Difference, diff};
 
-fn driver() -> Driver {
-    Driver::new(&DriverOptions::default().with_threads(2).with_memory(64 << 20)).unwrap()
-}
+use crate::support::{csv, driver, into};
 
 fn run(left: &Path, right: &Path, change: impl FnOnce(Diff) -> Diff) -> tesselle::Result<Difference> {
     change(diff(left.to_str().unwrap(), right.to_str().unwrap())).on(&driver()).run()
-}
-
-fn csv(folder: &Path, name: &str, header: &str, rows: impl Iterator<Item = String>) -> PathBuf {
-    let path = folder.join(name);
-    let text: String = std::iter::once(format!("{header}\n")).chain(rows.map(|row| row + "\n")).collect();
-    std::fs::write(&path, text).unwrap();
-    path
-}
-
-fn into(source: &Path, name: &str, pairs: &[&str]) -> PathBuf {
-    let target = source.with_file_name(name);
-    let conversion = convert(source.to_str().unwrap(), target.to_str().unwrap());
-    let conversion = conversion.options(Settings::from_pairs(pairs).unwrap());
-    conversion.on(&driver()).run().unwrap_or_else(|error| panic!("{name}: {error}"));
-    target
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod progress;
 mod statistics;
 #[cfg(feature = "async")]
 mod stream;
+mod support;
 mod text;
 mod types;
 mod upgrade;

@@ -57,7 +57,7 @@ impl Tile {
         }))
     }
 
-    /// The bounds of a column in this tile. Those of float dimensions do not tell of a NaN.
+    /// The bounds of a column in this tile. Those of float dimensions do not show a NaN.
     fn bounds(&self, array: &Array, fragment: &Fragment, column: &Column) -> Result<Option<ColumnBounds>> {
         let Some((index, dimension)) = array.schema.dimension(&column.name) else {
             return tile_bounds(fragment, column, self.number);

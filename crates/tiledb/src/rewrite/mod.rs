@@ -1,8 +1,8 @@
 //! Copying of a whole array or group, preserving everything the source states.
 //!
 //! The files of live fragments are copied verbatim, so tiles, filters, statistics and encryption are preserved.
-//! Superseded and uncommitted fragments and caches are not copied. An upgrade writes schemas and fragments of older
-//! versions anew, each fragment for itself, so that times, deletions and filters are preserved as well.
+//! Superseded and uncommitted fragments and caches are not copied. An upgrade rewrites schemas and fragments of older
+//! versions, each fragment by itself, so that times, deletions and filters are preserved as well.
 
 mod upgrade;
 

@@ -1,7 +1,7 @@
 //! Damaged arrays: every file of small arrays truncated and with flipped bits. Nothing panics; a read either fails with
 //! an error that states the position, or returns rows.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use tesselle_core::storage::MemoryStorage;
@@ -9,22 +9,7 @@ use tesselle_core::testing::{Random, exercise_at};
 use tesselle_core::{Location, OpenOptions};
 use tesselle_tiledb::TileDb;
 
-use crate::support::{cases, driver, expected, options};
-
-/// The files below a folder, by path relative to it.
-fn files(root: &Path, folder: &Path, out: &mut Vec<(String, Vec<u8>)>) {
-    let mut entries: Vec<PathBuf> =
-        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    entries.sort();
-    for path in entries {
-        if path.is_dir() {
-            files(root, &path, out);
-        } else {
-            let name = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
-            out.push((name, std::fs::read(&path).unwrap()));
-        }
-    }
-}
+use crate::support::{cases, driver, expected, files, options};
 
 fn stored(files: &[(String, Vec<u8>)]) -> Location {
     let storage = MemoryStorage::new();

@@ -2,13 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::Value as Json;
 use tesselle_core::testing::{RepairTally, copy_folder, repair_flips};
-use tesselle_core::{Depth, Format, Location, OpenOptions, Repaired, Report, Scan};
+use tesselle_core::{Depth, Format, Location, OpenOptions, Repaired, Report};
 use tesselle_tiledb::TileDb;
 
-use crate::support::values::column;
-use crate::support::{case, cases, driver, expected, open, options, read};
+use crate::support::{case, cases, driver, expected, files, open, options, rows};
 
 fn repair(source: &Path, target: &Path, options: &OpenOptions) -> Repaired {
     let (source, target) = (Location::local(source).unwrap(), Location::local(target).unwrap());
@@ -19,19 +17,6 @@ fn report(path: &Path, options: &OpenOptions) -> Report {
     let mut report = Report::new(Depth::Deep);
     open(path, options).unwrap().verify(Depth::Deep, &driver(), &mut report).unwrap();
     report
-}
-
-fn rows(path: &Path, options: &OpenOptions) -> Vec<String> {
-    let container = open(path, options).unwrap();
-    let batches = read(&*container, &Scan::all()).unwrap();
-    let schema = container.default_table().unwrap().schema();
-    let columns: Vec<Vec<Json>> =
-        schema.fields().iter().map(|field| column(&batches, field.name())).collect();
-    let count = columns.first().map_or(0, Vec::len);
-    let row = |i: usize| columns.iter().map(|column| column[i].to_string()).collect::<Vec<_>>().join(" | ");
-    let mut out: Vec<String> = (0..count).map(row).collect();
-    out.sort();
-    out
 }
 
 #[test]
@@ -157,21 +142,6 @@ fn statistics_that_the_engine_wrote_wrongly_are_rebuilt() {
         let after = report(&target, &options);
         assert!(after.findings().is_empty(), "{name}: {:?}", after.findings());
         assert_eq!(rows(&target, &options), rows(&case.join("array"), &options), "{name}");
-    }
-}
-
-/// The files below a folder, by path relative to it.
-fn files(root: &Path, folder: &Path, out: &mut Vec<(String, Vec<u8>)>) {
-    let mut entries: Vec<PathBuf> =
-        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    entries.sort();
-    for path in entries {
-        if path.is_dir() {
-            files(root, &path, out);
-        } else {
-            let name = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
-            out.push((name, std::fs::read(&path).unwrap()));
-        }
     }
 }
 

@@ -58,3 +58,32 @@ pub(crate) fn read(container: &dyn Container, request: &Scan) -> Result<Vec<Reco
     let table = container.default_table()?;
     scan(&*table, request, &driver(), Order::Plan)?.read_all()
 }
+
+/// The rows of the only table, sorted.
+pub(crate) fn rows(path: &Path, options: &OpenOptions) -> Vec<String> {
+    let container = open(path, options).unwrap();
+    let batches = read(&*container, &Scan::all()).unwrap();
+    let schema = container.default_table().unwrap().schema();
+    let columns: Vec<Vec<Json>> =
+        schema.fields().iter().map(|field| values::column(&batches, field.name())).collect();
+    let count = columns.first().map_or(0, Vec::len);
+    let row = |i: usize| columns.iter().map(|column| column[i].to_string()).collect::<Vec<_>>().join(" | ");
+    let mut out: Vec<String> = (0..count).map(row).collect();
+    out.sort();
+    out
+}
+
+/// The files below a folder, by path relative to it.
+pub(crate) fn files(root: &Path, folder: &Path, out: &mut Vec<(String, Vec<u8>)>) {
+    let mut entries: Vec<PathBuf> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    entries.sort();
+    for path in entries {
+        if path.is_dir() {
+            files(root, &path, out);
+        } else {
+            let name = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
+            out.push((name, std::fs::read(&path).unwrap()));
+        }
+    }
+}
