@@ -3,7 +3,8 @@
 //! `u8 bits | u64 n | payload`. The payload is the raw values if packing would not save space; otherwise the
 //! first two values raw, then a sign bit and `bits` magnitude bits per value, packed from the most
 //! significant bit of little-endian 64-bit words. `bits` is the bit length of the largest magnitude among the
-//! first difference and all second differences, at least 1; with two values or fewer it is 0.
+//! first difference and all second differences, at least 1; with two values or fewer it is 0. If a difference exceeds 64
+//! bits, as next to a missing time, it is 64: every reader takes the payload as raw then.
 
 use crate::int::{Int, dispatch, whole_values};
 use crate::{Error, IntKind, Result};
@@ -17,7 +18,7 @@ pub fn encode(kind: IntKind, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
         return Err(Error::unencodable(WHAT, "there are no values"));
     }
     let n = whole_values(WHAT, src, kind.width())?;
-    let bits = dispatch!(kind, width_of(src))?;
+    let bits = dispatch!(kind, width_of(src));
     dst.push(bits);
     dst.extend_from_slice(&(n as u64).to_le_bytes());
     if is_raw(kind, bits) {
@@ -71,26 +72,24 @@ fn is_raw(kind: IntKind, bits: u8) -> bool {
     usize::from(bits) >= 8 * kind.width() - 1
 }
 
-fn width_of<T: Int>(src: &[u8]) -> Result<u8> {
+/// The bit length of the largest magnitude; 64 if one of them does not fit `i64`.
+fn width_of<T: Int>(src: &[u8]) -> u8 {
+    const RAW: u8 = 64;
     let mut values = src.chunks_exact(T::SIZE).map(T::from_slice).map(T::wide);
-    let (Some(x0), Some(x1)) = (values.next(), values.next()) else { return Ok(0) };
-    let fits = |difference: i128| {
-        i64::try_from(difference)
-            .map(i64::unsigned_abs)
-            .map_err(|_| Error::unencodable(WHAT, "a difference does not fit 64 bits"))
-    };
+    let (Some(x0), Some(x1)) = (values.next(), values.next()) else { return 0 };
     if src.len() == 2 * T::SIZE {
-        return Ok(0);
+        return 0;
     }
+    let magnitude = |difference: i128| i64::try_from(difference).map(i64::unsigned_abs).ok();
     let (mut last, mut delta) = (x1, x1 - x0);
-    let mut most = fits(delta)?;
+    let Some(mut most) = magnitude(delta) else { return RAW };
     for value in values {
         let next = value - last;
-        fits(next)?;
-        most = most.max(fits(next - delta)?);
+        let (Some(_), Some(second)) = (magnitude(next), magnitude(next - delta)) else { return RAW };
+        most = most.max(second);
         (last, delta) = (value, next);
     }
-    Ok((64 - most.leading_zeros()).max(1) as u8)
+    (64 - most.leading_zeros()).max(1) as u8
 }
 
 fn pack<T: Int>(src: &[u8], bits: u32, dst: &mut Vec<u8>) {

@@ -6,14 +6,15 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use arrow_array::{ArrayRef, RecordBatch, TimestampMillisecondArray};
 use serde_json::Value as Json;
 use tesselle_core::storage::MemoryStorage;
 use tesselle_core::{Depth, Format, Location, OpenOptions, Report, Result, Scalar, Scan};
-use tesselle_tiledb::filter::Key;
+use tesselle_tiledb::filter::{Filter, Key};
 use tesselle_tiledb::write::{
-    ArrayWriter, CellOrder, Consolidation, NewSchema, SparseOptions, Vacuum, WRITE_VERSION,
+    ArrayWriter, CellOrder, Consolidation, NewSchema, SchemaBuilder, SparseOptions, Vacuum, WRITE_VERSION,
 };
-use tesselle_tiledb::{Bounds, TileDb};
+use tesselle_tiledb::{Attribute, Bounds, Datatype, Dimension, TileDb};
 
 use crate::support::values::column;
 use crate::support::{cases, driver, expected, options, read};
@@ -178,4 +179,27 @@ fn rewritten_fixtures_read_the_same() {
     }
     assert!(failures.is_empty(), "{} fixtures fail:\n{}", failures.len(), failures.join("\n"));
     assert!(written > all.len() / 2, "only {written} fixtures were rewritten");
+}
+
+#[test]
+fn times_next_to_unwritten_cells_are_merged_under_double_delta() {
+    let storage = MemoryStorage::new();
+    let location = Location::new(Arc::new(storage), "array");
+    let filters = [Filter::DoubleDelta { level: -1, reinterpret: None }, Filter::zstd(3)];
+    let schema = SchemaBuilder::dense()
+        .dimension(Dimension::new("x", Datatype::Int32, 0, 15, 8))
+        .attribute(Attribute::new("t", Datatype::DatetimeMs).with_filters(filters));
+    let array = ArrayWriter::create(&location, &schema.build().unwrap(), None, Some(1)).unwrap();
+    for (at, range) in [0_i64..8, 8..12].into_iter().enumerate() {
+        let values: ArrayRef = Arc::new(TimestampMillisecondArray::from_iter_values(range.clone()));
+        let batch = RecordBatch::try_from_iter([("t", values)]).unwrap();
+        let region = Bounds { low: Scalar::from(range.start), high: Scalar::from(range.end - 1) };
+        array.write_dense(&[region], &batch, CellOrder::RowMajor, Some(10 + at as u64)).unwrap();
+    }
+    let options = OpenOptions::default().with_full_domain(true);
+    let before = rows(&location, &options, false).unwrap();
+    assert_eq!(before.len(), 16);
+    array.consolidate(&Consolidation::default()).unwrap();
+    array.vacuum(Vacuum::Fragments).unwrap();
+    assert_eq!(rows(&location, &options, false).unwrap(), before);
 }
