@@ -29,15 +29,6 @@ pub(crate) fn is_place(uri: &str) -> Result<bool> {
     Ok(Path::new(uri).is_dir() && !tesselle::is_container(uri)?)
 }
 
-/// The name of a table as that of a file; parts of a path become folders.
-pub(crate) fn file_name(table: &str) -> String {
-    let part = |part: &str| match part {
-        "" | "." | ".." => "_".to_owned(),
-        part => part.replace(['\\', ':', '\0'], "_"),
-    };
-    table.split('/').map(part).collect::<Vec<_>>().join("/")
-}
-
 /// The resolved containers, and the errors of the search.
 #[derive(Debug, Default)]
 pub(crate) struct Inputs {

@@ -147,7 +147,7 @@ impl Error {
             return error.hint(format!("did you mean '{near}'?"));
         }
         let total = known.len();
-        known.truncate(12);
+        known.truncate(32);
         match total {
             0 => error.hint("none exist"),
             n if n > known.len() => error.hint(format!("there are {n}, among them {}", known.join(", "))),

@@ -294,7 +294,7 @@ impl AsyncSession {
         interrupt.stops(run.cancel_token());
         // The conversion is awaited even if it is interrupted: it removes what it has staged.
         let _stop = StopOnDrop(run.cancel_token().clone());
-        Ok(blocking(move || copy.convert(source, &run)).await?.summary.rows)
+        blocking(move || copy.convert(source, &run)).await
     }
 
     /// The scan of one file that a query is, if it is no more than that.

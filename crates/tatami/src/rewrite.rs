@@ -113,6 +113,7 @@ fn rewrite_file(file: &File, target: &Location, write: &WriteOptions, driver: &D
 /// Copies a file with valid checksums.
 fn copy(file: &File, target: &Location, overwrite: bool, driver: &Driver) -> Result<Summary> {
     target.refuse_existing(overwrite)?;
+    driver.progress().expect(file.size());
     let mut report = Report::new(Depth::Pieces);
     verify(file, Depth::Pieces, driver, &mut report)?;
     if let Some(finding) = report.findings().iter().find(|finding| finding.severity == Severity::Error) {
@@ -132,6 +133,7 @@ fn copy(file: &File, target: &Location, overwrite: bool, driver: &Driver) -> Res
         driver.check_canceled()?;
         let len = COPY.min(file.size() - at);
         staged.write(&file.read(at, len)?)?;
+        driver.progress().advance(len);
         at += len;
     }
     staged.commit()?;

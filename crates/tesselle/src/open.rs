@@ -226,6 +226,14 @@ impl Dataset {
         self.table.as_deref()
     }
 
+    /// The tables, if a conversion into `to` needs a file for each: there are several, none is selected, and they are neither
+    /// one table nor stored in their own format.
+    pub fn separate_tables(&self, to: &dyn Format) -> Option<Vec<String>> {
+        let names = self.table_names();
+        let several = names.len() > 1 && self.chosen_table().is_none() && self.format().name() != to.name();
+        (several && self.default_table().is_err()).then_some(names)
+    }
+
     /// The table with that name; `*` is all of them, if they form one table.
     pub fn table(&self, name: &str) -> Result<DatasetTable> {
         let joined = if name == "*" { self.wide()? } else { None };

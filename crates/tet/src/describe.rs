@@ -6,6 +6,7 @@ use tesselle_core::{ColumnDescription, ColumnRole, Description, Error, Result, T
 
 use crate::meta::directory::{BLOB_OFFSET, Dataset, MAX_RANK};
 use crate::meta::superblock::LAYOUT_VERSION;
+use crate::meta::zone::scalar;
 use crate::open::Opened;
 use crate::read::schema;
 
@@ -109,6 +110,10 @@ pub(crate) fn chunks(opened: &Opened, limit: Option<usize>) -> Vec<Value> {
         let grid = opened.catalog.grids.get(id).and_then(|grid| grid.as_ref().ok());
         let zone =
             zones.zip(grid).and_then(|(zones, grid)| zones.get(id, grid.linear(row.chunk(grid.rank()))?));
+        let bounds = zone.zip(grid).and_then(|(zone, grid)| {
+            zone.range
+                .map(|(min, max)| (scalar(grid.dtype, min).to_json(), scalar(grid.dtype, max).to_json()))
+        });
         json!({
             "dataset_id": row.dataset_id,
             "dataset": dataset.map(|dataset| dataset.name.as_str()),
@@ -121,6 +126,9 @@ pub(crate) fn chunks(opened: &Opened, limit: Option<usize>) -> Vec<Value> {
                 let entry = zone.entry(grid.dtype, row.dataset_id, &[]);
                 json!({ "min": entry.min_le, "max": entry.max_le, "nulls": entry.null_count })
             }),
+            "min": bounds.as_ref().map(|(min, _)| min),
+            "max": bounds.as_ref().map(|(_, max)| max),
+            "nulls": zone.map(|zone| zone.nulls),
         })
     })
     .collect()

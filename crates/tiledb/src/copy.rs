@@ -9,8 +9,12 @@ use crate::{Error, Result};
 /// Bytes copied at once.
 const STEP: u64 = 8 << 20;
 
-/// Copies a file in bounded memory; returns its size.
-pub(crate) fn file(source: &Location, target: &Location) -> Result<u64> {
+/// Copies a file in bounded memory; returns its size. `copied` is called with the size of each part.
+pub(crate) fn file(
+    source: &Location,
+    target: &Location,
+    mut copied: impl FnMut(u64) -> Result<()>,
+) -> Result<u64> {
     let size = source.size()?;
     if let Some(folder) = target.parent() {
         folder.storage().create_dir(folder.path())?;
@@ -20,6 +24,7 @@ pub(crate) fn file(source: &Location, target: &Location) -> Result<u64> {
     while at < size {
         let end = at.saturating_add(STEP).min(size);
         staged.write(&source.read_range(at..end)?)?;
+        copied(end - at)?;
         at = end;
     }
     staged.commit()?;

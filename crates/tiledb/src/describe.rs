@@ -4,12 +4,14 @@ use serde_json::{Map, Value as Json, json};
 use tesselle_core::{ColumnDescription, ColumnRole, Description, TableDescription};
 
 use crate::Result;
+use crate::domain::written_box;
 use crate::filter::{Filter, Pipeline};
 use crate::meta::dimension::VAR;
 use crate::meta::key_value::MetadataValue;
 use crate::meta::label::DimensionLabel;
 use crate::meta::value::Bounds;
 use crate::open::Array;
+use crate::order::grid::{CellBox, Grid};
 use crate::read::schema::Source;
 use crate::stated::{cell_json, cells};
 
@@ -54,9 +56,36 @@ pub(crate) fn describe(array: &Array) -> Result<Description> {
         let grid = schema.grid()?;
         let rows = array.row_box(&grid)?.map(|region| grid.ranges_of(&region));
         extra.insert("row_domain".into(), ranges_json(rows.as_deref()));
+        extra.insert("sizes".into(), sizes_json(array, &grid)?);
     }
     out.tables = vec![TableDescription { name: String::new(), rows: array.rows(), columns, extra }];
     Ok(out)
+}
+
+/// Cells and uncompressed bytes of the domain, the current domain and the non-empty domain of a dense array; null if there is
+/// no such domain, or if they exceed 64 bits. Of a value of variable length only its offset is counted.
+fn sizes_json(array: &Array, grid: &Grid) -> Result<Json> {
+    let attributes = array.schema.attributes.iter().map(|attribute| {
+        let values = match attribute.cell_val_num {
+            VAR => 8,
+            count => (attribute.datatype.size() as u64).saturating_mul(count.into()),
+        };
+        values.saturating_add(attribute.nullable.into())
+    });
+    let cell: u64 = attributes.fold(0, u64::saturating_add);
+    let size = |region: Option<CellBox>| {
+        let cells = region.map(|region| region.cells());
+        cells.map_or(
+            Json::Null,
+            |cells| json!({ "cells": cells, "bytes": cells.and_then(|cells| cells.checked_mul(cell)) }),
+        )
+    };
+    let current = array.schema.current_domain.as_ref();
+    Ok(json!({
+        "domain": size(Some(grid.domain())),
+        "current_domain": size(current.map(|ranges| grid.region_of(ranges)).transpose()?),
+        "non_empty_domain": size(written_box(array.fragments.iter().map(AsRef::as_ref))),
+    }))
 }
 
 /// One pair of bounds per dimension, or null.

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use tesselle_codec::cipher::Key;
 use tesselle_core::{Context, Location};
 
+use crate::container::field_name;
 use crate::directory::{FRAGMENT_METADATA, FragmentEntry, OLD_SCHEMA};
 use crate::meta::dimension::Dimension;
 use crate::meta::footer::{Footer, FooterHead, cut, footer_by_length, footer_length};
@@ -271,14 +272,20 @@ impl Fragment {
             let rising = list.windows(2).all(|pair| pair.first() <= pair.last());
             if list.len() as u64 != self.tiles || !rising || list.last().is_some_and(|last| *last > size) {
                 return Err(Error::corrupt(format!(
-                    "the tile offsets of {field:?} are not {} rising numbers up to {size}",
+                    "the tile offsets of '{}' are not {} rising numbers up to {size}",
+                    field_name(self, field),
                     self.tiles
                 ))
                 .class("bad_tile_offsets"));
             }
         }
         if is_var && index.var_sizes.len() as u64 != self.tiles {
-            return Err(Error::corrupt(format!("{field:?} has {} tile sizes", index.var_sizes.len())));
+            return Err(Error::corrupt(format!(
+                "'{}' has {} tile sizes, expected {}",
+                field_name(self, field),
+                index.var_sizes.len(),
+                self.tiles
+            )));
         }
         Ok(())
     }

@@ -49,7 +49,7 @@ pub use meta::label::DimensionLabel;
 pub use meta::layout::Layout;
 pub use meta::schema::{ArrayKind, ArraySchema};
 pub use meta::value::Bounds;
-pub use stated::{FragmentFacts, fragments};
+pub use stated::{FragmentFacts, fragments, fragments_with_mbrs};
 use tesselle_core::{Cursor, Error, Location, Result};
 pub use write::WriteOptions;
 

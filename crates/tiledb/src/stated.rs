@@ -38,6 +38,21 @@ pub struct FragmentFacts {
 
 /// The fragments of the array at `location` that reads use, with all that their footers state.
 pub fn fragments(location: &Location, options: &OpenOptions) -> Result<Vec<FragmentFacts>> {
+    open_array(location, options)?.fragments.iter().map(|fragment| facts(fragment)).collect()
+}
+
+/// The same as [`fragments`]; `rtree` of each footer also has the MBRs of every level, root first.
+pub fn fragments_with_mbrs(location: &Location, options: &OpenOptions) -> Result<Vec<FragmentFacts>> {
+    let with_mbrs = |fragment: &Fragment| {
+        let mut facts = facts(fragment)?;
+        facts.footer["rtree"]["mbrs"] = mbrs(fragment)?;
+        Ok(facts)
+    };
+    open_array(location, options)?.fragments.iter().map(|fragment| with_mbrs(fragment)).collect()
+}
+
+/// Opens the array at `location`, and nothing else.
+fn open_array(location: &Location, options: &OpenOptions) -> Result<Array> {
     if !location.exists()? {
         return Err(Error::not_found(format!("'{location}' does not exist")));
     }
@@ -49,8 +64,21 @@ pub fn fragments(location: &Location, options: &OpenOptions) -> Result<Vec<Fragm
             Error::invalid(format!("'{location}' is a group, not an array")).hint("name one of its members")
         );
     }
-    let array = Array::open(location, options).in_file(location.path())?;
-    array.fragments.iter().map(|fragment| facts(fragment)).collect()
+    Array::open(location, options).in_file(location.path())
+}
+
+/// The MBRs of the R-tree by level; no level for a dense fragment.
+fn mbrs(fragment: &Fragment) -> Result<Json> {
+    if fragment.footer.dense {
+        return Ok(json!([]));
+    }
+    let dims = &fragment.schema.dimensions;
+    let tree = fragment.rtree()?;
+    let level = |level: &Mbrs| {
+        let mbrs = (0..level.len()).map(|i| Ok(ranges_json(Some(&level.get(i, dims)?))));
+        mbrs.collect::<Result<Vec<Json>>>().map(Json::Array)
+    };
+    tree.levels.iter().map(level).collect::<Result<Vec<Json>>>().map(Json::Array)
 }
 
 fn facts(fragment: &Fragment) -> Result<FragmentFacts> {

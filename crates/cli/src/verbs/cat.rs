@@ -1,6 +1,5 @@
 //! `tess cat`: prints rows or regions.
 
-use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -18,7 +17,7 @@ use tesselle::{
 use crate::args::{ReadArgs, ResourceArgs, parse_condition};
 use crate::forms::{self, Form, refuse_terminal};
 use crate::progress::Bar;
-use crate::{Outcome, format, inputs, out};
+use crate::{Outcome, format, out};
 
 /// Print rows of a table, or a region of an array
 #[derive(Debug, Args)]
@@ -134,17 +133,10 @@ impl Cat {
                 .hint("add --as csv|jsonl|arrow|parquet"));
         };
         let ending = format.extensions().first().copied().unwrap_or(format.name());
-        let mut taken = HashSet::new();
-        for name in dataset.table_names() {
-            let table = dataset.table(&name)?;
-            let base = if name.is_empty() { "table".to_owned() } else { inputs::file_name(&name) };
-            let mut path = Path::new(folder).join(format!("{base}.{ending}"));
-            for number in 2.. {
-                if taken.insert(path.clone()) {
-                    break;
-                }
-                path = Path::new(folder).join(format!("{base}.{number}.{ending}"));
-            }
+        let names = dataset.table_names();
+        for (name, base) in names.iter().zip(tesselle::name::file_names(&names)) {
+            let table = dataset.table(name)?;
+            let path = Path::new(folder).join(format!("{base}.{ending}"));
             if let Some(parent) = path.parent() {
                 std::fs::create_dir_all(parent)
                     .map_err(|e| Error::io(format!("cannot create '{}'", parent.display()), e))?;

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use clap::Args;
 use serde_json::json;
+use tesselle::name::file_names;
 use tesselle::{Convert as Builder, Driver, Error, ErrorKind, Result, Settings, WriteReport};
 
 use crate::args::{ReadArgs, ResourceArgs, RowArgs};
@@ -150,16 +151,13 @@ impl Convert {
             return Ok(None);
         }
         let dataset = driver.install(|| self.read.open(input, None))?;
-        let names = dataset.table_names();
-        let same = dataset.format().name() == tesselle::format_by_name(to)?.name();
-        if same || names.len() < 2 || dataset.chosen_table().is_some() || dataset.default_table().is_ok() {
-            return Ok(None);
-        }
-        let input = |table: String| Input {
-            name: format!("{}.table", inputs::file_name(&table)),
+        let tables = dataset.separate_tables(tesselle::format_by_name(to)?);
+        let input = |(table, name): (&String, String)| Input {
+            name: format!("{name}.table"),
             uri: format!("{input}#{table}"),
         };
-        Ok(Some(names.into_iter().map(input).collect()))
+        let named = |tables: Vec<String>| tables.iter().zip(file_names(&tables)).map(input).collect();
+        Ok(tables.map(named))
     }
 
     /// Converts each input into a separate file in the folder `output`.

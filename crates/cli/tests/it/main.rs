@@ -21,4 +21,5 @@ mod tatami;
 mod tatami_processes;
 mod tet;
 mod tiledb;
+mod tiledb_schema;
 mod tsfile;

@@ -322,3 +322,37 @@ fn a_search_segment_and_a_collection_stay_what_they_are() {
     let roles = ["convert", path(&segment), path(&other), "--force", "--set", "sort_key=title"];
     assert_eq!(refused(&roles), (2, "invalid_call".into()));
 }
+
+#[test]
+fn segments_are_routed_and_files_have_tiers() {
+    let folder = tempfile::tempdir().unwrap();
+    let segments = folder.path().join("segments");
+    std::fs::create_dir(&segments).unwrap();
+    for (name, rows) in
+        [("a", "1,river stone\n2,river\n"), ("b", "3,river river river\n"), ("c", "4,paper\n")]
+    {
+        let csv = folder.path().join(format!("{name}.csv"));
+        std::fs::write(&csv, format!("id,body\n{rows}")).unwrap();
+        let segment = segments.join(format!("{name}.tatami"));
+        fine(&["index", path(&csv), path(&segment), "--text", "body", "--id", "id"]);
+    }
+    let (segments, index) = (path(&segments), folder.path().join("routing.bin"));
+    let built = json_of(&["tatami", "routing", segments, "-o", path(&index)]);
+    assert_eq!((&built["docs"], &built["terms"]), (&json!(4), &json!(3)));
+    let routed = |uri: &str, query: &str| -> Vec<Value> {
+        let routes = json_of(&["tatami", "routing", uri, "--query", query])["routes"].clone();
+        routes.as_array().unwrap().iter().map(|route| route["segment"].clone()).collect()
+    };
+    assert_eq!(routed(segments, "River"), ["b.tatami", "a.tatami"]);
+    assert_eq!(routed(path(&index), "river"), ["1", "0"]);
+    assert_eq!(routed(segments, "paper"), ["c.tatami"]);
+    assert_eq!(fine(&["tatami", "routing", segments, "--query", "violin"]), "no segment contains a word\n");
+    assert_eq!(refused(&["tatami", "routing", segments, "-o", path(&index)]).0, 2);
+
+    fine(&["tatami", "collection", "add", segments, "a.tatami", "b.tatami"]);
+    fine(&["tatami", "collection", "tier", segments, "3", "b.tatami"]);
+    let members = json_of(&["tatami", "collection", "list", segments])["members"].clone();
+    assert_eq!((&members[0]["tier"], &members[1]["tier"]), (&json!(0), &json!(3)));
+    assert_eq!(refused(&["tatami", "collection", "tier", segments, "3", "c.tatami"]).0, 2);
+    assert_eq!(refused(&["tatami", "collection", "tier", segments, "256", "a.tatami"]).0, 2);
+}

@@ -9,7 +9,8 @@ use datafusion::sql::parser::{CopyToSource, CopyToStatement, DFParser, Statement
 use datafusion::sql::sqlparser::ast::{ObjectName, Statement as SqlStatement, Value};
 pub(crate) use plain::{Plain, plain, whole};
 use tesselle::core::{Sink, WriteRequest, WriteTarget};
-use tesselle::{Driver, Error, Format, Location, Result, Uri, WriteOptions, WriteReport};
+use tesselle::name::file_names;
+use tesselle::{Driver, Error, Format, Location, Result, Scan, Uri, WriteOptions, WriteReport};
 
 use crate::error::ours;
 
@@ -22,6 +23,8 @@ pub(crate) struct Copy {
     name: String,
     target: Location,
     to: &'static dyn Format,
+    /// Whether the format was stated, and the name of the target has no ending of a format.
+    is_folder: bool,
     options: WriteOptions,
 }
 
@@ -58,12 +61,46 @@ impl Copy {
             }
         }
         let (name, target) = (statement.target.clone(), Uri::target(&statement.target)?);
-        Ok(Self { query, named, name, target, to, options })
+        let is_folder = statement.stored_as.is_some() && tesselle::format_by_extension(&name).is_none();
+        Ok(Self { query, named, name, target, to, is_folder, options })
     }
 
-    /// Converts a file, or a query that is a scan of one: what the file knows of its rows comes along.
-    pub(crate) fn convert(&self, source: Plain, driver: &Driver) -> Result<WriteReport> {
-        let mut convert = tesselle::convert(source.uri, self.name.clone())
+    /// Converts a file, or a query that is a scan of one: what the file knows of its rows comes along. Returns the number of
+    /// rows. Tables that need a file each go into the folder of the target's name.
+    pub(crate) fn convert(&self, source: Plain, driver: &Driver) -> Result<u64> {
+        let Some(tables) = self.separate_tables(&source, driver)? else {
+            return Ok(self.convert_one(source, &self.name, driver)?.summary.rows);
+        };
+        let ending = self.to.extensions().first().copied().unwrap_or(self.to.name());
+        let mut rows = 0;
+        for (table, name) in tables.iter().zip(file_names(&tables)) {
+            driver.check_canceled()?;
+            let target = format!("{}/{name}.{ending}", self.name.trim_end_matches('/'));
+            if let Some((folder, _)) = target.rsplit_once('/') {
+                let failed = |error| Error::io(format!("cannot create '{folder}'"), error);
+                std::fs::create_dir_all(folder).map_err(failed)?;
+            }
+            let one = Plain {
+                uri: source.uri.clone(),
+                opener: source.opener.clone().table(table.clone()),
+                scan: source.scan.clone(),
+            };
+            rows += self.convert_one(one, &target, driver)?.summary.rows;
+        }
+        Ok(rows)
+    }
+
+    /// The tables of a whole container that each need a file, where the target names a format but no file of it.
+    fn separate_tables(&self, source: &Plain, driver: &Driver) -> Result<Option<Vec<String>>> {
+        if !self.is_folder || source.scan != Scan::all() || Uri::is_remote(&self.name) {
+            return Ok(None);
+        }
+        let dataset = source.opener.clone().on(driver).open(&source.uri)?;
+        Ok(dataset.separate_tables(self.to))
+    }
+
+    fn convert_one(&self, source: Plain, target: &str, driver: &Driver) -> Result<WriteReport> {
+        let mut convert = tesselle::convert(source.uri, target)
             .opener(source.opener)
             .scan(source.scan)
             .format(self.to.name())

@@ -300,6 +300,14 @@ fn copies_of_whole_containers_are_those_of_convert() {
         let found = tesselle::diff(&source, &other).on(&driver).run().unwrap();
         assert!(found.is_equal(), "{sql}: {found:?}");
     }
+    // Tables that a format cannot store together go into a folder.
+    let sql = format!("COPY '{root}/whole.tsfile' TO '{root}/devices' STORED AS PARQUET");
+    rows(&session, &sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+    for table in tesselle::open(&format!("{root}/whole.tsfile")).unwrap().table_names() {
+        let (one, other) =
+            (format!("{root}/whole.tsfile#{table}"), format!("{root}/devices/{table}.parquet"));
+        assert!(tesselle::diff(&one, &other).on(&driver).run().unwrap().is_equal(), "{table}");
+    }
     // Settings are those of a conversion.
     let (one, other) = (format!("{root}/old.convert.tsfile"), format!("{root}/old.copy.tsfile"));
     tesselle::convert(format!("{root}/whole.tsfile"), &one).set("version", "3").on(&driver).run().unwrap();

@@ -156,11 +156,12 @@ impl Collection {
         self.commit(&lock, &edits)
     }
 
-    /// Moves a file to another tier.
-    pub fn set_tier(&mut self, path: &str, tier: u8) -> Result<()> {
+    /// Moves files to another tier, all of them or none.
+    pub fn set_tier(&mut self, paths: &[&str], tier: u8) -> Result<()> {
         let lock = self.lock()?;
-        let uuid = self.find(path)?.uuid;
-        self.commit(&lock, &[Edit::SetTier(uuid, tier)])
+        let edits = paths.iter().map(|path| Ok(Edit::SetTier(self.find(path)?.uuid, tier)));
+        let edits = edits.collect::<Result<Vec<_>>>()?;
+        self.commit(&lock, &edits)
     }
 
     /// Rewrites the log with one addition per live member.

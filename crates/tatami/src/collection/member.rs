@@ -1,6 +1,6 @@
 //! The manifest entry of one file.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tesselle_codec::varint;
 use tesselle_core::{Cursor, Error, Result, hex, json_bytes};
 
@@ -169,27 +169,37 @@ impl Member {
             .iter()
             .map(|z| json!({ "column": z.column, "type": z.type_id, "min": hex(&z.min), "max": hex(&z.max) }))
             .collect();
+        let bounds = self.zones.iter().map(|z| (z.column.clone(), bounds_json(z.type_id, &z.min, &z.max)));
+        let bounds: Map<String, Value> = bounds.collect();
         json!({
             "path": self.path, "uuid": hex(&self.uuid), "rows": self.rows, "bytes": self.bytes, "tier": self.tier,
             "sort_column": self.sort_column, "key_min": hex(&self.key_min), "key_max": hex(&self.key_max),
-            "keys": self.keys(), "footer_crc": self.footer_crc, "zones": zones, "created_ms": self.created_ms,
+            "keys": self.keys(), "footer_crc": self.footer_crc, "zones": zones, "bounds": bounds,
+            "created_ms": self.created_ms,
             "crawls": self.crawls.iter().map(|c| json_bytes(c.as_bytes())).collect::<Vec<_>>(),
         })
     }
 
     /// Smallest and largest key as values; null without a sort key.
     fn keys(&self) -> Value {
-        let logical = LogicalType::from_id(self.sort_type).filter(|_| !self.sort_column.is_empty());
-        let key = |bytes: &[u8]| logical.and_then(|logical| to_scalar(logical, bytes));
-        match (key(&self.key_min), key(&self.key_max)) {
-            (Some(min), Some(max)) => json!([min.to_json(), max.to_json()]),
-            _ => Value::Null,
+        if self.sort_column.is_empty() {
+            return Value::Null;
         }
+        bounds_json(self.sort_type, &self.key_min, &self.key_max)
     }
 
     /// Refuses a path outside the collection's folder.
     pub(super) fn check_path(&self) -> Result<()> {
         check_path(&self.path)
+    }
+}
+
+/// Stored bounds as values; null if their type is not known.
+fn bounds_json(type_id: u8, min: &[u8], max: &[u8]) -> Value {
+    let value = |bytes: &[u8]| LogicalType::from_id(type_id).and_then(|logical| to_scalar(logical, bytes));
+    match (value(min), value(max)) {
+        (Some(min), Some(max)) => json!([min.to_json(), max.to_json()]),
+        _ => Value::Null,
     }
 }
 

@@ -119,7 +119,7 @@ fn adding_a_file_describes_it_as_the_original_does() {
     assert_eq!(u64::from(got.footer_crc), want["footer_crc"].as_u64().unwrap());
     assert_eq!(tesselle_core::hex(&got.key_max), want["key_max"].as_str().unwrap());
     assert_eq!(got.zones.len(), want["zones"].as_array().unwrap().len());
-    collection.set_tier("shard-1.tatami", 4).unwrap();
+    collection.set_tier(&["shard-1.tatami"], 4).unwrap();
     collection.remove(&["shard-0.tatami"]).unwrap();
     assert_eq!(
         collection.members().iter().map(|m| (m.path.as_str(), m.tier)).collect::<Vec<_>>(),

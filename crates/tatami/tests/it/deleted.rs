@@ -161,7 +161,7 @@ fn a_deletion_updates_the_manifest_and_all_segments_of_a_collection() {
         index([Ok(batch.clone())], &batch.schema(), &folder.join(name), &options(), &driver()).unwrap();
     }
     collection.add(&["a.tatami", "b.tatami"]).unwrap();
-    collection.set_tier("b.tatami", 3).unwrap();
+    collection.set_tier(&["b.tatami"], 3).unwrap();
     let ids = Deletion::Ids(vec![b"d001".to_vec(), b"d007".to_vec(), b"none".to_vec()]);
     let deleted = delete(&folder, &folder, &ids, false, &driver()).unwrap();
     assert_eq!((deleted.deleted, deleted.live), (2, 7));

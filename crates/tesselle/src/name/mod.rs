@@ -2,11 +2,35 @@
 
 mod pipes;
 
+use std::collections::HashSet;
 use std::path::Path;
 
 pub use pipes::keep_pipes;
 use pipes::spooled;
 use tesselle_core::{Error, Location, Result, Secret};
+
+/// The names of tables as those of files without their endings, all different; parts of a path become folders.
+pub fn file_names(tables: &[String]) -> Vec<String> {
+    let mut taken = HashSet::new();
+    let distinct = |table: &String| {
+        let name = file_name(table);
+        let numbered = (2..).map(|number: u64| format!("{name}.{number}"));
+        let mut names = std::iter::once(name.clone()).chain(numbered);
+        names.find(|name| taken.insert(name.clone())).unwrap_or(name)
+    };
+    tables.iter().map(distinct).collect()
+}
+
+fn file_name(table: &str) -> String {
+    if table.is_empty() {
+        return "table".to_owned();
+    }
+    let part = |part: &str| match part {
+        "" | "." | ".." => "_".to_owned(),
+        part => part.replace(['\\', ':', '\0'], "_"),
+    };
+    table.split('/').map(part).collect::<Vec<_>>().join("/")
+}
 
 /// A container and an optional table inside it.
 #[derive(Debug, Clone)]

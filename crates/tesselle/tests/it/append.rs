@@ -4,7 +4,9 @@ use std::path::Path;
 
 use tesselle::tiledb::write::{ArrayWriter, SchemaBuilder};
 use tesselle::tiledb::{Attribute, Datatype, Dimension, Layout};
-use tesselle::{Append, Depth, Driver, DriverOptions, Location, Opener, append, convert, diff, verify};
+use tesselle::{
+    Append, Depth, Driver, DriverOptions, ErrorKind, Location, Opener, append, convert, diff, verify,
+};
 
 use crate::support::{csv, driver, into};
 
@@ -260,6 +262,13 @@ fn dense_rows_that_exceed_the_memory_are_written_in_bands_of_tiles() {
     let whole =
         into(&csv(folder.path(), "shifted.csv", "y,x,v", shifted), "shifted.tiledb", &pairs("box.x=0:399"));
     assert_equal(&grown, &whole);
+    // Rows without a shape are counted first, which takes memory.
+    let many = csv(folder.path(), "many.csv", "v", (0..403 * 500).map(|i| i.to_string()));
+    let before = fragments(&grown);
+    let error = append(text(&many), text(&grown)).axis("x").on(&small()).run().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
+    assert!(error.to_string().contains("counted before they are placed"), "{error}");
+    assert_eq!(fragments(&grown), before);
 }
 
 #[test]

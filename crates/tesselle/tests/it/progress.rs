@@ -1,6 +1,6 @@
 //! Work reports how far it is: what is expected is done at the end.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -27,12 +27,11 @@ fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
-#[test]
-fn a_verification_of_every_format_moves_and_finishes() {
-    let folder = tempfile::tempdir().unwrap();
-    let driver = Driver::new(&DriverOptions::default().with_threads(2)).unwrap();
+/// A container of every format with the same rows.
+fn containers(folder: &Path, driver: &Driver) -> Vec<PathBuf> {
     let rows: Vec<String> = (0..5_000).map(|i| format!("{i},{},{}.5", i * 3, i % 17)).collect();
-    let source = folder.path().join("rows.csv");
+    let source = folder.join("rows.csv");
+    let mut all = Vec::new();
     std::fs::write(&source, format!("time,n,x\n{}\n", rows.join("\n"))).unwrap();
     let sparse = ["dims", "time"];
     for (name, settings) in [
@@ -42,20 +41,58 @@ fn a_verification_of_every_format_moves_and_finishes() {
         ("dense.tiledb", &[]),
         ("sparse.tiledb", &[sparse]),
         ("a.parquet", &[]),
+        ("a.zarr", &[["chunk", "300"]]),
     ] {
-        let target = folder.path().join(name);
+        let target = folder.join(name);
         let conversion =
             settings.iter().fold(convert(text(&source), text(&target)), |conversion, [name, value]| {
                 conversion.set(*name, *value)
             });
-        conversion.on(&driver).run().unwrap_or_else(|error| panic!("{name}: {error}"));
-        for depth in [Depth::Pieces, Depth::Deep] {
-            let counter = Arc::new(Counter::default());
-            let run = driver.with_progress(Arc::clone(&counter) as Arc<dyn Progress>);
-            assert!(verify(text(&target)).depth(depth).on(&run).run().unwrap().ok(), "{name}");
-            let (expected, done) =
-                (counter.expected.load(Ordering::Relaxed), counter.done.load(Ordering::Relaxed));
-            assert!(expected > 0 && expected == done, "{name} {depth:?}: {done} of {expected}");
+        conversion.on(driver).run().unwrap_or_else(|error| panic!("{name}: {error}"));
+        all.push(target);
+    }
+    all
+}
+
+/// What is expected and done by some work.
+fn counted(driver: &Driver, work: impl FnOnce(&Driver)) -> (u64, u64) {
+    let counter = Arc::new(Counter::default());
+    work(&driver.with_progress(Arc::clone(&counter) as Arc<dyn Progress>));
+    (counter.expected.load(Ordering::Relaxed), counter.done.load(Ordering::Relaxed))
+}
+
+#[test]
+fn a_verification_of_every_format_moves_and_finishes() {
+    let folder = tempfile::tempdir().unwrap();
+    let driver = Driver::new(&DriverOptions::default().with_threads(2)).unwrap();
+    for target in containers(folder.path(), &driver) {
+        if target.ends_with("a.zarr") {
+            continue;
         }
+        for depth in [Depth::Pieces, Depth::Deep] {
+            let (expected, done) = counted(&driver, |run| {
+                assert!(verify(text(&target)).depth(depth).on(run).run().unwrap().ok(), "{target:?}");
+            });
+            assert!(expected > 0 && expected == done, "{target:?} {depth:?}: {done} of {expected}");
+        }
+    }
+}
+
+#[test]
+fn a_copy_of_every_format_reports_its_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let driver = Driver::new(&DriverOptions::default().with_threads(2)).unwrap();
+    for source in containers(folder.path(), &driver) {
+        let name = source.file_name().unwrap().to_str().unwrap();
+        let target = folder.path().join(format!("copy.{name}"));
+        let mut bytes = 0;
+        let (expected, done) = counted(&driver, |run| {
+            let copied = convert(text(&source), text(&target)).on(run).run();
+            bytes = copied.unwrap_or_else(|error| panic!("{name}: {error}")).summary.bytes;
+        });
+        assert!(expected > 0 && expected == done, "{name}: {done} of {expected}");
+        // Directories and indexes of a file are small; all else is copied.
+        let is_copy = !name.ends_with(".parquet");
+        assert!(!is_copy || done * 2 > bytes, "{name}: {done} for {bytes} bytes");
     }
 }

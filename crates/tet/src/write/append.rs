@@ -128,6 +128,9 @@ impl Writer {
         copying: &Copying<'_>,
     ) -> Result<()> {
         let grid = file.opened.grid(source)?;
+        let rows = file.opened.catalog.index.datasets.get(source);
+        let mut left = rows.map_or(0, |rows| rows.stored_bytes);
+        self.driver.progress().expect(left);
         let mut next = 0;
         while next < grid.chunks {
             self.driver.check_canceled()?;
@@ -140,10 +143,18 @@ impl Writer {
                 let encoded = Encoded { codec, payload: Cow::Borrowed(&payload), statistics };
                 self.append_encoded(id, &chunk, &encoded)?;
             }
+            let stored = |linear| file.opened.chunk_row(source, grid, &grid.chunk_at(linear));
+            let sizes = (next..end).filter_map(|linear| stored(linear).ok()).map(|row| row.stored_len);
+            let done = sizes.fold(0, u64::saturating_add).min(left);
+            self.driver.progress().advance(done);
+            left -= done;
             next = end;
         }
+        // Rows of the index that no chunk refers to.
+        self.driver.progress().advance(left);
         Ok(())
     }
+
     /// Copies one chunk as stored.
     pub(super) fn copy_one(&mut self, id: usize, file: &File, source: usize, chunk: &[u64]) -> Result<()> {
         let grid = file.opened.grid(source)?;

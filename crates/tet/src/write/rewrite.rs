@@ -112,7 +112,12 @@ pub fn rewrite(
     let mut settings = options.writer;
     settings.footer = settings.footer.or_else(|| footer(source, options.footer));
     target.refuse_existing(settings.overwrite)?;
+    let keep_order = settings.alignment != Alignment::Sorted;
     let mut writer = Writer::start(target, &specs, specs.len(), settings, driver)?;
+    if keep_order {
+        let first = |id: &usize| catalog.index.datasets.get(*id).map(|rows| rows.first);
+        writer.order.sort_by_key(first);
+    }
     let copying = Copying { recompress: options.recompress, ..Copying::default() };
     for id in writer.order.clone() {
         let same_chunks =

@@ -101,19 +101,31 @@ impl Job<'_> {
         }
         let newest = |fragment: &Fragment| !self.upgrade || upgrade::is_current(fragment);
         let kept: Vec<&Arc<Fragment>> = array.fragments.iter().filter(|fragment| newest(fragment)).collect();
-        let summary = &mut self.out.summary;
-        let mut copied = |path: &str| -> Result<()> {
-            self.driver.check_canceled()?;
-            summary.bytes += copy::file(&source.join(path), &target.join(path)).in_file(path)?;
-            Ok(())
+        let driver = self.driver;
+        let advance = |bytes: u64| {
+            driver.progress().advance(bytes);
+            driver.check_canceled()
         };
+        let mut data = Vec::new();
         for fragment in &kept {
             for entry in entries(&source.join(&fragment.path))? {
                 if entry.kind == EntryKind::File {
-                    copied(&format!("{}/{}", fragment.path, entry.name))?;
+                    driver.progress().expect(entry.size);
+                    data.push(format!("{}/{}", fragment.path, entry.name));
                 }
             }
         }
+        let summary = &mut self.out.summary;
+        for path in &data {
+            driver.check_canceled()?;
+            summary.bytes += copy::file(&source.join(path), &target.join(path), advance).in_file(path)?;
+        }
+        let mut copied = |path: &str| -> Result<()> {
+            driver.check_canceled()?;
+            let size = copy::file(&source.join(path), &target.join(path), |_| Ok(())).in_file(path)?;
+            summary.bytes += size;
+            Ok(())
+        };
         for file in array.directory.visible_metadata(&array.range) {
             copied(&file.path)?;
         }
@@ -191,7 +203,8 @@ impl Job<'_> {
         // Members use the key of the group or none; the group's files determine which.
         let writer = GroupWriter::create(target, key.filter(|_| group.is_encrypted()))?;
         for file in group.visible_metadata() {
-            self.out.summary.bytes += copy::file(&source.join(&file.path), &target.join(&file.path))?;
+            self.out.summary.bytes +=
+                copy::file(&source.join(&file.path), &target.join(&file.path), |_| Ok(()))?;
         }
         self.out.kept.extend(group.metadata_keys());
         let mut members = Vec::new();
@@ -212,7 +225,8 @@ impl Job<'_> {
         let old = self.upgrade && !group.is_newest();
         if members == group.members() && !old {
             for file in group.detail_files() {
-                self.out.summary.bytes += copy::file(&source.join(&file.path), &target.join(&file.path))?;
+                self.out.summary.bytes +=
+                    copy::file(&source.join(&file.path), &target.join(&file.path), |_| Ok(()))?;
             }
             return Ok(());
         }

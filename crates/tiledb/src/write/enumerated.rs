@@ -1,4 +1,5 @@
-//! Dictionary columns: as codes of an attribute's enumeration, or as their values.
+//! Dictionary columns: as codes of an attribute's enumeration, or as their values. Strings for such an attribute become
+//! codes as well.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,27 +16,39 @@ use super::cells::{CellType, from_arrow};
 use crate::meta::enumeration::Enumeration;
 use crate::{Datatype, Error, Result};
 
-/// The column to store in place of a dictionary column; `None` if `array` is not a dictionary.
+/// The column to store in place of a dictionary column, or of strings that an enumeration lists; `None` for all others.
 pub(crate) fn codes(
     name: &str,
     array: &ArrayRef,
     kind: CellType,
     enumeration: Option<&Enumeration>,
 ) -> Result<Option<ArrayRef>> {
-    let DataType::Dictionary(_, _) = array.data_type() else { return Ok(None) };
-    let dictionary = array.as_any_dictionary();
-    let Some(enumeration) = enumeration else {
-        return Ok(Some(arrow_select::take::take(dictionary.values(), dictionary.keys(), None)?));
+    let is_string = matches!(array.data_type(), DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
+    let (values, keys) = match (array.data_type(), enumeration) {
+        (DataType::Dictionary(_, _), None) => {
+            let dictionary = array.as_any_dictionary();
+            return Ok(Some(arrow_select::take::take(dictionary.values(), dictionary.keys(), None)?));
+        }
+        (DataType::Dictionary(_, _), Some(_)) => {
+            let dictionary = array.as_any_dictionary();
+            (dictionary.values(), dictionary.normalized_keys())
+        }
+        (_, Some(_)) if is_string => (array, (0..array.len()).collect()),
+        _ => return Ok(None),
     };
+    let Some(enumeration) = enumeration else { return Ok(None) };
     let values = from_arrow(
         name,
-        dictionary.values(),
-        CellType { datatype: enumeration.datatype, cell_val_num: enumeration.cell_val_num, nullable: false },
+        values,
+        CellType {
+            datatype: enumeration.datatype,
+            cell_val_num: enumeration.cell_val_num,
+            nullable: is_string,
+        },
     )?;
     let listed = enumeration.values()?;
     let positions: HashMap<&[u8], usize> = listed.iter().enumerate().map(|(i, value)| (*value, i)).collect();
     let map: Vec<Option<usize>> = (0..values.count).map(|i| positions.get(values.cell(i)).copied()).collect();
-    let keys = dictionary.normalized_keys();
     let nulls = array.logical_nulls();
     let mut out = Vec::with_capacity(keys.len());
     for (row, key) in keys.into_iter().enumerate() {

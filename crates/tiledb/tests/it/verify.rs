@@ -82,3 +82,40 @@ fn find(folder: &std::path::Path, name: &str, out: &mut Vec<std::path::PathBuf>)
         }
     }
 }
+
+/// The metadata of a fragment with one byte of its footer changed.
+fn flip_footer(metadata: &[u8], at: usize, mask: u8) -> Vec<u8> {
+    let mut bytes = metadata.to_vec();
+    let (footer, length) = bytes.split_at(bytes.len() - 8);
+    let start = footer.len() - u64::from_le_bytes(length.try_into().unwrap()) as usize;
+    bytes[start + at] ^= mask;
+    bytes
+}
+
+#[test]
+fn domains_and_counts_of_a_dense_footer_are_compared_with_the_array() {
+    let folder = tempfile::tempdir().unwrap();
+    copy(&case("dense_1d_partial_multi").join("array"), folder.path());
+    let mut found = Vec::new();
+    find(folder.path(), "__fragment_metadata.tdb", &mut found);
+    let whole = std::fs::read(&found[0]).unwrap();
+    // Version, length of the schema's name, the name, dense, no domain; then two bounds, sparse tiles, cells of the last tile.
+    let start = whole.len() - 8 - u64::from_le_bytes(whole[whole.len() - 8..].try_into().unwrap()) as usize;
+    let name = u64::from_le_bytes(whole[start + 4..start + 12].try_into().unwrap()) as usize;
+    let domain = 12 + name + 2;
+    let changes = [
+        (domain + 6, 1, "non_empty_domain"),
+        (domain + 8, 1, "tile_count"),
+        (domain + 16, 1, "last_tile_cells"),
+        (domain + 17, 1, "last_tile_cells"),
+    ];
+    for (at, mask, kind) in changes {
+        std::fs::remove_file(&found[0]).unwrap();
+        std::fs::write(&found[0], flip_footer(&whole, at, mask)).unwrap();
+        let container = open(folder.path(), &options(&Json::Null)).unwrap();
+        let mut report = Report::new(Depth::Deep);
+        container.verify(Depth::Deep, &driver(), &mut report).unwrap();
+        let kinds: Vec<&str> = report.findings().iter().map(|finding| finding.kind).collect();
+        assert!(!report.ok() && kinds.contains(&kind), "byte {at} of the footer: {kinds:?}, not {kind}");
+    }
+}

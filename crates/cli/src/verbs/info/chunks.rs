@@ -30,43 +30,45 @@ impl Chunks {
         let listed = format::count(self.listed.len() as u64);
         let total = self.total.map_or_else(|| "an unknown number".to_owned(), format::count);
         let _ = writeln!(text, "\nchunks: {listed} of {total}");
-        let rows: Vec<Vec<(&str, &Value)>> =
-            self.listed.iter().filter_map(Value::as_object).map(cells).collect();
-        let mut columns: Vec<&str> = Vec::new();
-        for (key, _) in rows.iter().flatten() {
-            if !columns.contains(key) {
-                columns.push(key);
-            }
+        table(text, &self.listed, with_pages);
+    }
+}
+
+/// A table with a column per key of the chunks, and their pages below each, if wanted.
+pub(crate) fn table(text: &mut String, chunks: &[Value], with_pages: bool) {
+    let rows: Vec<Vec<(&str, &Value)>> = chunks.iter().filter_map(Value::as_object).map(cells).collect();
+    let mut columns: Vec<&str> = Vec::new();
+    for (key, _) in rows.iter().flatten() {
+        if !columns.contains(key) {
+            columns.push(key);
         }
-        let mut lines: Vec<Vec<String>> = vec![columns.iter().map(|key| (*key).to_owned()).collect()];
-        lines.extend(rows.iter().map(|row| {
-            let row: BTreeMap<&str, &Value> = row.iter().copied().collect();
-            columns
-                .iter()
-                .map(|key| row.get(key).map_or_else(|| "-".to_owned(), |value| plain(value)))
-                .collect()
-        }));
-        let widths: Vec<usize> = (0..columns.len())
-            .map(|i| lines.iter().map(|line| line[i].chars().count()).max().unwrap_or(0))
-            .collect();
-        for (i, line) in lines.iter().enumerate() {
-            let cells = line.iter().zip(&widths).map(|(cell, width)| format!("{cell:>width$}"));
-            let _ = writeln!(text, "  {}", cells.collect::<Vec<_>>().join("  ").trim_end());
-            if with_pages && let Some(chunk) = i.checked_sub(1).and_then(|i| self.listed.get(i)) {
-                for (number, page) in chunk["pages"].as_array().into_iter().flatten().enumerate() {
-                    let _ = writeln!(text, "    page {number}: {}", plain(page));
-                }
+    }
+    let mut lines: Vec<Vec<String>> = vec![columns.iter().map(|key| (*key).to_owned()).collect()];
+    lines.extend(rows.iter().map(|row| {
+        let row: BTreeMap<&str, &Value> = row.iter().copied().collect();
+        let cell = |key: &&str| row.get(key).map_or_else(|| "-".to_owned(), |value| plain(value));
+        columns.iter().map(cell).collect()
+    }));
+    let widths: Vec<usize> = (0..columns.len())
+        .map(|i| lines.iter().map(|line| line[i].chars().count()).max().unwrap_or(0))
+        .collect();
+    for (i, line) in lines.iter().enumerate() {
+        let cells = line.iter().zip(&widths).map(|(cell, width)| format!("{cell:>width$}"));
+        let _ = writeln!(text, "  {}", cells.collect::<Vec<_>>().join("  ").trim_end());
+        if with_pages && let Some(chunk) = i.checked_sub(1).and_then(|i| chunks.get(i)) {
+            for (number, page) in chunk["pages"].as_array().into_iter().flatten().enumerate() {
+                let _ = writeln!(text, "    page {number}: {}", plain(page));
             }
         }
     }
 }
 
-/// The cells of a chunk, with those of its statistics.
+/// The cells of a chunk, with those of its statistics. The bytes of a zone map are those of `min` and `max`.
 fn cells(chunk: &Map<String, Value>) -> Vec<(&str, &Value)> {
     let mut cells = Vec::new();
     for (key, value) in chunk {
         match (key.as_str(), value) {
-            ("pages", _) => {}
+            ("pages" | "zone" | "zone_min" | "zone_max", _) => {}
             ("statistics", Value::Object(statistics)) => {
                 cells.extend(statistics.iter().map(|(key, value)| (key.as_str(), value)));
             }

@@ -1,7 +1,8 @@
 //! `tess info`: the contents of a container, from its metadata only.
 
-mod chunks;
-mod render;
+pub(crate) mod chunks;
+pub(crate) mod render;
+mod schema;
 
 use std::fmt::Write as _;
 
@@ -21,7 +22,8 @@ use crate::{Outcome, out};
 Examples:
   tess info run.tet
   tess info run.tet --chunks -n 5      also the first five chunks
-  tess info run.tet --json | jq '.tables[].name'")]
+  tess info run.tet --json | jq '.tables[].name'
+  tess info points.tiledb --schema > schema.json")]
 pub(crate) struct Info {
     /// Container, optionally with #TABLE
     uri: String,
@@ -41,6 +43,10 @@ pub(crate) struct Info {
     /// Show everything: all chunks with their pages, structures of the file, full metadata, all tables and columns
     #[arg(long)]
     all: bool,
+
+    /// Print the schema of a TileDB array as JSON, for 'tess tiledb create --schema'
+    #[arg(long, conflicts_with_all = ["chunks", "all", "table"])]
+    schema: bool,
 
     /// Print JSON
     #[arg(long)]
@@ -63,6 +69,10 @@ impl Info {
     pub(crate) fn run(self) -> Result<Outcome> {
         let opened = self.read.open(&self.uri, self.table.as_deref())?;
         let mut info = opened.container().describe()?.to_json();
+        if self.schema {
+            out::print_json(&schema::of(&self.uri, opened.format().name(), &info)?)?;
+            return Ok(Outcome::Fine);
+        }
         if let Some(name) = opened.chosen_table() {
             opened.table(name)?;
             if let Some(tables) = info["tables"].as_array_mut() {
@@ -101,7 +111,9 @@ impl Info {
             opened.location().path(),
             opened.format().name()
         );
+        let members = render::members(&info["members"]);
         for (key, value) in info.as_object().into_iter().flatten() {
+            let value = if key == "members" { &members } else { value };
             let hidden = !self.all && STRUCTURE.contains(&key.as_str());
             if !matches!(key.as_str(), "format" | "version" | "tables") && !hidden && !is_empty(value) {
                 self.facts(&mut text, key, value);

@@ -15,7 +15,7 @@ pub(super) fn is_empty(value: &Value) -> bool {
 }
 
 /// A readable form of a value: a named object by its name with the rest in parentheses, nothing for empty values.
-pub(super) fn plain(value: &Value) -> String {
+pub(crate) fn plain(value: &Value) -> String {
     let list = |items: &[Value]| items.iter().map(plain).collect::<Vec<_>>().join(", ");
     match value {
         Value::Null => "-".to_owned(),
@@ -44,6 +44,17 @@ pub(super) fn stated(key: &str, value: &Value) -> String {
         Value::Object(_) => format!("{key} ({})", plain(value)),
         _ => format!("{key} {}", plain(value)),
     }
+}
+
+/// The members of a collection with their keys and bounds as values instead of bytes.
+pub(super) fn members(members: &Value) -> Value {
+    let mut members = members.clone();
+    for facts in members.as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut) {
+        facts.shift_remove("key_min");
+        facts.shift_remove("key_max");
+        facts.shift_remove("zones");
+    }
+    members
 }
 
 /// A structure with one line per fact, nested ones indented below it.
@@ -95,6 +106,15 @@ mod tests {
         let value = json!({ "version": 3, "bloom": { "bytes": 32 }, "none": null, "schemas": [{ "name": "a", "type": "INT32" }] });
         tree(&mut text, "file", &value, "");
         assert_eq!(text, "file:\n  version: 3\n  bloom:\n    bytes: 32\n  schemas:\n    a (type INT32)\n");
+    }
+
+    #[test]
+    fn members_of_collections_show_values_instead_of_bytes() {
+        let member = json!({
+            "path": "a", "key_min": "00", "key_max": "b1", "zones": [{ "column": "id", "min": "00" }],
+            "bounds": { "id": [0, 177] },
+        });
+        assert_eq!(plain(&members(&json!([member]))), "path a, bounds (id [0, 177])");
     }
 
     #[test]

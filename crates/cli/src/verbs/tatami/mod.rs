@@ -1,6 +1,7 @@
 //! `tess tatami`: tatami-specific tools.
 
 pub(crate) mod given;
+mod routing;
 mod rows;
 mod terms;
 
@@ -14,7 +15,7 @@ use crate::args::{ResourceArgs, parse_condition};
 use crate::format::{self, Align, TextTable};
 use crate::{Outcome, out};
 
-/// tatami tools: single rows, terms, collections of files, persisted deletes in search segments
+/// tatami tools: single rows, terms, routing, collections of files, persisted deletes in search segments
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -39,6 +40,7 @@ enum Tool {
     Lookup(rows::Lookup),
     Take(rows::Take),
     Terms(terms::Terms),
+    Routing(routing::Routing),
     /// Manage a folder of files as one collection
     #[command(subcommand, after_help = "Example:\n  tess tatami collection list crawl")]
     Collection(CollectionTool),
@@ -91,6 +93,17 @@ enum CollectionTool {
         /// Folder, or a manifest
         folder: String,
     },
+    /// Set the tier of files: a number from 0 to 255 with a meaning of your own
+    #[command(after_help = "Example:\n  tess tatami collection tier crawl 2 a.tatami b.tatami")]
+    Tier {
+        /// Folder
+        folder: String,
+        /// Tier
+        tier: u8,
+        /// Files
+        #[arg(required = true)]
+        files: Vec<String>,
+    },
     /// Rewrite the manifest as one entry per file
     #[command(after_help = "Example:\n  tess tatami collection compact crawl")]
     Compact {
@@ -123,6 +136,7 @@ impl TatamiVerb {
             Tool::Lookup(lookup) => lookup.run(self.json),
             Tool::Take(take) => take.run(self.json),
             Tool::Terms(terms) => terms.run(self.json),
+            Tool::Routing(routing) => routing.run(self.json),
             Tool::Collection(tool) => self.collection(tool, resources),
             Tool::Delete { segment, id, condition } => {
                 let deletion = match condition {
@@ -164,6 +178,12 @@ impl TatamiVerb {
                 let paths: Vec<&str> = files.iter().map(String::as_str).collect();
                 open(folder)?.remove(&paths)?;
                 self.report(&json!({ "removed": files }), &format!("{} removed\n", names(files)))
+            }
+            CollectionTool::Tier { folder, tier, files } => {
+                let paths: Vec<&str> = files.iter().map(String::as_str).collect();
+                open(folder)?.set_tier(&paths, *tier)?;
+                let text = format!("{} in tier {tier}\n", names(files));
+                self.report(&json!({ "tier": tier, "files": files }), &text)
             }
             CollectionTool::List { folder } => self.list(folder),
             CollectionTool::Compact { folder } => {

@@ -1,11 +1,14 @@
 //! `tess tiledb`: TileDB-specific tools.
 
 mod evolve;
+mod fragments;
 mod metadata;
+mod schema;
 mod upkeep;
 mod write;
 
 use clap::{Args, Subcommand};
+use schema::ByHand;
 use serde_json::{Value, json};
 use tesselle::tiledb::filter::Key;
 use tesselle::tiledb::write::{ArrayWriter, OnNull, Written};
@@ -42,21 +45,25 @@ pub(crate) struct TileDb {
 enum Tool {
     /// Create an empty array with the columns of a table, or with a schema
     ///
-    /// A schema is the JSON that 'tess info ARRAY --json' prints, of another array or written by hand: kind, orders,
-    /// capacity, columns with types, domains, extents, filters and fill values, enumerations, current domain.
+    /// A schema is the JSON that 'tess info ARRAY --schema' prints, of another array or written by hand: kind, orders,
+    /// capacity, columns with types, domains, extents, filters and fill values, enumerations, current domain, labels.
+    /// --dim and --attr state it on the command line; such an array is dense unless --set kind=sparse.
     #[command(
-        after_help = "Examples:\n  tess info points --json > schema.json && tess tiledb create more --schema schema.json\n  tess tiledb create points --like points.parquet --set kind=sparse --set dims=x,y --set domain.x=0:1000 --set domain.y=0:1000"
+        after_help = "Examples:\n  tess tiledb create grid --dim y:INT32:0:99:10 --dim x:INT32:0:99:10 --attr 't:FLOAT32?/byteshuffle,zstd:5'\n  tess tiledb create points --dim id:STRING_ASCII --attr color:UINT8@colors --enumeration colors=red,green --set kind=sparse\n  tess info points --schema > schema.json && tess tiledb create more --schema schema.json\n  tess tiledb create points --like points.parquet --set kind=sparse --set dims=x,y --set domain.x=0:1000 --set domain.y=0:1000"
     )]
     Create {
         /// New array
         array: String,
         /// Table whose columns the array gets
-        #[arg(long, value_name = "URI", required_unless_present = "schema")]
+        #[arg(long, value_name = "URI", required_unless_present_any = ["schema", "dim"])]
         like: Option<String>,
         /// File with the schema as JSON
         #[arg(long, value_name = "FILE", conflicts_with_all = ["like", "settings"])]
         schema: Option<std::path::PathBuf>,
-        /// Setting, e.g. kind=sparse, dims=x,y, filters=zstd; repeatable
+        #[command(flatten)]
+        columns: ByHand,
+        /// Setting, e.g. kind=sparse, dims=x,y, filters=zstd; with --dim kind, tile_order, cell_order, capacity, dups,
+        /// coords_filters, offsets_filters, validity_filters, fill.ATTRIBUTE; repeatable
         #[arg(long = "set", value_name = "NAME=VALUE")]
         settings: Vec<String>,
     },
@@ -83,10 +90,18 @@ enum Tool {
         timestamp: Option<u64>,
     },
     /// List the fragments that reads use, with their metadata: cells, tiles, sizes, domains, statistics
-    #[command(after_help = "Example:\n  tess tiledb fragments points --at 1700000000000")]
+    #[command(
+        after_help = "Examples:\n  tess tiledb fragments points --at 1700000000000\n  tess tiledb fragments points --tiles\n  tess tiledb fragments points --rtree --json"
+    )]
     Fragments {
         /// Array
         array: String,
+        /// Also list the tiles of each column: place, cells, MBR, min, max, sum and null count
+        #[arg(long)]
+        tiles: bool,
+        /// Also list the MBRs of every level of the R-trees, root first
+        #[arg(long)]
+        rtree: bool,
     },
     /// Merge fragments, commit files or metadata into one; the merged files are kept until they are vacuumed
     ///
@@ -214,16 +229,19 @@ impl TileDb {
     pub(crate) fn run(self, resources: &ResourceArgs) -> Result<Outcome> {
         let driver = &resources.driver()?;
         match &self.tool {
-            Tool::Create { array, like, schema, settings } => match (like, schema) {
-                (_, Some(schema)) => self.create_from_schema(array, schema),
-                (Some(like), None) => self.create(array, like, settings, driver),
-                (None, None) => Err(Error::internal("neither a table nor a schema is given")),
-            },
+            Tool::Create { array, like, schema, columns, settings } => {
+                self.refuse_times("create")?;
+                match (like, schema) {
+                    (_, Some(file)) => self.create_by_schema(array, &schema::read(file)?),
+                    (Some(like), None) => self.create(array, like, settings, driver),
+                    (None, None) => self.create_by_schema(array, &columns.schema(settings)?),
+                }
+            }
             Tool::Write { array, input, region, label, timestamp } => {
                 let place = Place { label: label.as_deref(), region: region.as_ref(), timestamp: *timestamp };
                 self.write(array, input, &place, driver)
             }
-            Tool::Fragments { array } => self.fragments(array),
+            Tool::Fragments { array, tiles, rtree } => self.fragments(array, *tiles, *rtree),
             Tool::Consolidate { array, what, purge, dry_run } => {
                 self.consolidate(array, *what, *purge, *dry_run, driver)
             }

@@ -1,10 +1,10 @@
-//! `tess tiledb fragments`, `consolidate` and `vacuum`.
+//! `tess tiledb consolidate` and `vacuum`.
 
 use std::fmt::Write as _;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use tesselle::tiledb::write::{ArrayWriter, Consolidation, Removal, Vacuum};
-use tesselle::{Driver, Error, Location, Result};
+use tesselle::{Driver, Error, Result};
 
 use super::TileDb;
 use crate::format::{self, Align, TextTable};
@@ -113,32 +113,5 @@ impl TileDb {
         let count = format::count(removal.paths.len() as u64);
         let _ = writeln!(text, "{done} {count} files and folders, {}", format::bytes(removal.bytes));
         self.report(&object, &text)
-    }
-
-    pub(super) fn fragments(&self, array: &str) -> Result<Outcome> {
-        let fragments = tesselle::tiledb::fragments(&Location::local(array)?, &self.read.options()?)?;
-        let right = Align::Right;
-        let mut table = TextTable::new(&[
-            ("fragment", Align::Left),
-            ("version", right),
-            ("from", right),
-            ("to", right),
-            ("cells", right),
-            ("tiles", right),
-            ("size", right),
-        ]);
-        for fragment in &fragments {
-            table.row([
-                fragment.name.clone(),
-                fragment.version.to_string(),
-                fragment.timestamps.0.to_string(),
-                fragment.timestamps.1.to_string(),
-                format::count(fragment.cells),
-                format::count(fragment.tiles),
-                format::bytes(fragment.bytes),
-            ]);
-        }
-        let footers: Vec<&Value> = fragments.iter().map(|fragment| &fragment.footer).collect();
-        self.report(&json!({ "fragments": footers }), &table.render(""))
     }
 }

@@ -10,15 +10,10 @@ use super::TileDb;
 use crate::Outcome;
 
 impl TileDb {
-    pub(super) fn create_from_schema(&self, array: &str, schema: &std::path::Path) -> Result<Outcome> {
+    pub(super) fn create_by_schema(&self, array: &str, schema: &Value) -> Result<Outcome> {
         let target = Location::local(array)?;
         target.refuse_existing(false)?;
-        let name = schema.display();
-        let text =
-            std::fs::read(schema).map_err(|error| Error::io(format!("cannot read '{name}'"), error))?;
-        let json: Value = serde_json::from_slice(&text)
-            .map_err(|error| Error::invalid(format!("'{name}' is not JSON: {error}")))?;
-        ArrayWriter::create(&target, &NewSchema::from_json(&json)?, self.key()?, None)?;
+        ArrayWriter::create(&target, &NewSchema::from_json(schema)?, self.key()?, None)?;
         self.report(&json!({ "array": array }), &format!("{array}: created, empty\n"))
     }
 

@@ -103,6 +103,11 @@ impl RoutingIndex {
         self.docs
     }
 
+    /// How many segments there are.
+    pub fn shards(&self) -> usize {
+        self.shard_docs.len()
+    }
+
     /// How many terms there are.
     pub fn terms(&self) -> usize {
         self.terms.len()

@@ -26,7 +26,10 @@ pub(super) fn rewrite(
     }
     let hierarchy = Hierarchy::open(source)?;
     let staged = Staged::new(target, write.overwrite)?;
-    let mut job = Job { staged: &staged, driver, summary: Summary::default() };
+    let mut job = Job { staged: None, driver, summary: Summary::default() };
+    job.node(source, "", 0)?;
+    driver.progress().expect(job.summary.bytes);
+    let mut job = Job { staged: Some(&staged), driver, summary: Summary::default() };
     job.node(source, "", 0)?;
     let mut summary = job.summary;
     for (_, array) in &hierarchy.arrays {
@@ -38,7 +41,8 @@ pub(super) fn rewrite(
 }
 
 struct Job<'a> {
-    staged: &'a Staged,
+    /// The target; without it the bytes are only counted.
+    staged: Option<&'a Staged>,
     driver: &'a Driver,
     summary: Summary,
 }
@@ -79,16 +83,20 @@ impl Job<'_> {
     }
 
     fn file(&mut self, source: &Location, key: &str) -> Result<()> {
-        let path = self.staged.place(key)?;
+        self.driver.check_canceled()?;
+        let size = source.size()?;
+        self.summary.bytes = self.summary.bytes.saturating_add(size);
+        let Some(staged) = self.staged else { return Ok(()) };
+        let path = staged.place(key)?;
         let mut file = std::fs::File::create(&path).map_err(|e| failed(&path, e))?;
-        let (size, mut at) = (source.size()?, 0);
+        let mut at = 0;
         while at < size {
             self.driver.check_canceled()?;
             let end = at.saturating_add(STEP).min(size);
             file.write_all(&source.read_range(at..end)?).map_err(|e| failed(&path, e))?;
+            self.driver.progress().advance(end - at);
             at = end;
         }
-        self.summary.bytes = self.summary.bytes.saturating_add(size);
         Ok(())
     }
 }

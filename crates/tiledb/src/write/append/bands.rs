@@ -223,7 +223,7 @@ pub(super) fn partial_plane(cells: u64, plane: u64) -> Error {
     Error::invalid(format!("{cells} rows do not fill planes of {plane} cells"))
 }
 
-pub(super) fn too_large() -> Error {
+fn too_large() -> Error {
     Error::limit("the rows of one band of tiles exceed the memory that they may take")
         .suggest("sort them by the dimensions, append them in parts, or allow more with {}", [Action::Memory])
 }

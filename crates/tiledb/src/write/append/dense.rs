@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
-use tesselle_core::{AppendRequest, Driver, Error, OpenOptions, Result, RowStream, Scalar};
+use tesselle_core::{Action, AppendRequest, Driver, Error, OpenOptions, Result, RowStream, Scalar};
 
-use super::bands::{Bands, Place, partial_plane, too_large};
+use super::bands::{Bands, Place, partial_plane};
 use super::{stored_schema, values_of, without};
 use crate::meta::value::Bounds;
 use crate::open::Array;
@@ -81,7 +81,7 @@ impl Dense {
         Arc::new(Schema::new(fields.cloned().collect::<Vec<_>>()))
     }
 
-    /// All rows in one batch.
+    /// All rows in one batch, within half of the memory.
     fn collect(&self, rows: RowStream<'_>) -> Result<RecordBatch> {
         let (mut batches, mut bytes) = (Vec::new(), 0_u64);
         for batch in rows.batches {
@@ -89,7 +89,14 @@ impl Dense {
             let batch = batch?;
             bytes = bytes.saturating_add(batch.get_array_memory_size() as u64);
             if bytes > self.most {
-                return Err(too_large());
+                return Err(Error::limit(
+                    "rows that grow an axis other than the first are counted before they are placed, and these exceed half of \
+                     the memory limit",
+                )
+                .suggest(
+                    "append an array or rows with columns for the dimensions, or allow more with {}",
+                    [Action::Memory],
+                ));
             }
             batches.push(batch);
         }
