@@ -84,6 +84,7 @@ fn is_unchanged(settings: &Settings, version: Version) -> bool {
 /// Copies a file after checking all its records.
 fn copy(archive: &Arc<Archive>, target: &Location, overwrite: bool, driver: &Driver) -> Result<Rewritten> {
     let Some(entry) = archive.files.first() else { return Err(Error::internal("an archive has no file")) };
+    driver.progress().expect(entry.file.size);
     let mut report = Report::new(Depth::Pieces);
     verify::verify(archive, Depth::Pieces, driver, &mut report)?;
     let mut errors = report.findings().iter().filter(|finding| finding.severity == Severity::Error);
@@ -104,6 +105,7 @@ fn copy(archive: &Arc<Archive>, target: &Location, overwrite: bool, driver: &Dri
         driver.check_canceled()?;
         let stop = entry.file.size.min(at + COPY);
         out.append(&entry.location.read_range(at..stop)?)?;
+        driver.progress().advance(stop - at);
         at = stop;
     }
     let mut summary = Summary { rows: rows(archive, driver)?, ..Summary::default() };
