@@ -203,8 +203,6 @@ pub struct Entry {
     pub name: String,
     /// What it is.
     pub kind: EntryKind,
-    /// The size of a file; 0 for folders.
-    pub size: u64,
 }
 
 /// I/O hints of a storage.
