@@ -188,8 +188,9 @@ impl Staged for StagedMemory {
         self.bytes.len() as u64
     }
 
-    fn commit(self: Box<Self>) -> Result<()> {
+    fn commit(self: Box<Self>) -> Result<u64> {
+        let size = self.position();
         lock(&self.files).insert(self.path, self.bytes.into());
-        Ok(())
+        Ok(size)
     }
 }
