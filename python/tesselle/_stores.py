@@ -1,7 +1,7 @@
 """Storages other than local files: file objects, file systems of fsspec, stores of obstore.
 
 The native module reads through four methods: ``is_folder`` (``None`` where nothing is), ``size``, ``read`` of several
-ranges, and ``list`` of a folder as names, whether they are folders, and sizes.
+ranges, and ``list`` of a folder as names and whether they are folders.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 Ranges: TypeAlias = Sequence[tuple[int, int]]
-Listing: TypeAlias = list[tuple[str, bool, int]]
+Listing: TypeAlias = list[tuple[str, bool]]
 
 
 class Adapter(Protocol):
@@ -128,7 +128,7 @@ class _Fsspec:
         # Some object stores list the folder itself.
         own = path.strip("/")
         return [
-            (name, entry["type"] == "directory", int(entry["size"] or 0))
+            (name, entry["type"] == "directory")
             for name, entry in named
             if entry["name"].strip("/") != own
         ]
@@ -162,6 +162,6 @@ class _Obstore:
 
     def list(self, path: str) -> Listing:
         found = self._store.list_with_delimiter(path.strip("/") or None)
-        folders = [(str(name).rstrip("/").rpartition("/")[2], True, 0) for name in found["common_prefixes"]]
-        files = [(entry["path"].rpartition("/")[2], False, int(entry["size"])) for entry in found["objects"]]
+        folders = [(str(name).rstrip("/").rpartition("/")[2], True) for name in found["common_prefixes"]]
+        files = [(entry["path"].rpartition("/")[2], False) for entry in found["objects"]]
         return folders + files

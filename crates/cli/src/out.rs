@@ -63,7 +63,7 @@ pub(crate) fn print_styled(text: &str) -> Result<()> {
 pub(crate) fn print_to(file: Option<&str>, force: bool, text: &str) -> Result<()> {
     let mut out = target(file, force)?;
     out.write(plain(text).as_bytes())?;
-    out.commit()
+    out.commit().map(drop)
 }
 
 /// Prints a JSON value on separate lines.
@@ -132,8 +132,9 @@ impl Staged for StdoutStaged {
         true
     }
 
-    fn commit(mut self: Box<Self>) -> Result<()> {
-        self.out.flush().map_err(failed)
+    fn commit(mut self: Box<Self>) -> Result<u64> {
+        self.out.flush().map_err(failed)?;
+        Ok(self.position())
     }
 }
 

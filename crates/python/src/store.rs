@@ -87,9 +87,9 @@ impl Storage for PythonStore {
     }
 
     fn list(&self, path: &str) -> Result<Vec<Entry>> {
-        let found: Vec<(String, bool, u64)> =
+        let found: Vec<(String, bool)> =
             self.call(path, |adapter| adapter.call_method1("list", (path,))?.extract())?;
-        let entry = |(name, is_folder, size)| Entry { name, kind: entry_kind(is_folder), size };
+        let entry = |(name, is_folder)| Entry { name, kind: entry_kind(is_folder) };
         let mut entries: Vec<Entry> = found.into_iter().map(entry).collect();
         entries.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(entries)

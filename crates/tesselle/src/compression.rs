@@ -118,7 +118,7 @@ impl Staged for CompressedStaged {
         self.inner.position()
     }
 
-    fn commit(mut self: Box<Self>) -> Result<()> {
+    fn commit(mut self: Box<Self>) -> Result<u64> {
         if self.written == 0 || !matches!(&self.encoder, Encoder::Zstd(buffer) if buffer.is_empty()) {
             self.frame()?;
         }

@@ -45,7 +45,7 @@ fn below(folder: &Location, depth: usize) -> Result<u64> {
     };
     entries(folder)?.iter().try_fold(0_u64, |sum, entry| {
         let size = match entry.kind {
-            EntryKind::File => entry.size,
+            EntryKind::File => folder.join(&entry.name).size()?,
             EntryKind::Folder => below(&folder.join(&entry.name), depth)?,
             EntryKind::Other => 0,
         };

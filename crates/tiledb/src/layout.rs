@@ -29,7 +29,10 @@ fn list(array: &Array, folder: &str, out: &mut Vec<(String, u64)>, depth: usize)
     for entry in location.list()? {
         let path = if folder.is_empty() { entry.name.clone() } else { format!("{folder}/{}", entry.name) };
         match entry.kind {
-            EntryKind::File => out.push((path, entry.size)),
+            EntryKind::File => {
+                let size = array.root.join(&path).size()?;
+                out.push((path, size));
+            }
             EntryKind::Folder => list(array, &path, out, depth)?,
             EntryKind::Other => {}
         }

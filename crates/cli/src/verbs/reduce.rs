@@ -71,7 +71,8 @@ impl Reduce {
             };
             out::print(&format!("{}\n", lines.join("\n")))?;
             if !reduced.shape.is_empty() {
-                out::note(&format!("{} over {:?}, row-major, shape {:?}", self.op, self.axis, reduced.shape));
+                let axes = self.axis.join(", ");
+                out::note(&format!("{} over {axes}, row-major, shape {:?}", self.op, reduced.shape));
             }
         }
         Ok(Outcome::Fine)

@@ -305,7 +305,9 @@ fn delimited_text_is_read_and_written_in_every_dialect() {
         ("d.tsv.zst", &[][..], &[][..]),
         ("e.jsonl.gz", &[][..], &[][..]),
     ] {
-        fine(&[&["convert", &at("semicolon.csv"), &at(name)], settings].concat());
+        let report = fine(&[&["convert", &at("semicolon.csv"), &at(name), "--json"], settings].concat());
+        let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+        assert_eq!(report["bytes"], std::fs::metadata(at(name)).unwrap().len(), "{name}");
         assert_eq!(fine(&[&["cat", &at(name), "--as", "jsonl"], read].concat()), want, "{name}");
     }
     assert_eq!(std::fs::read_to_string(at("b.csv")).unwrap(), "a|b\n1|x;y\n-|z\n");

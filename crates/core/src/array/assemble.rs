@@ -10,7 +10,8 @@ const SMALL: usize = 64 << 10;
 /// Reads of one raw tile run on the calling thread up to this many bytes.
 const SMALL_TILE: usize = 1 << 20;
 
-/// Reads `region` of `array` into `dst`, row-major, little-endian; `dst` has exactly the region's size.
+/// Reads `region` of `array` into `dst`, row-major, little-endian; `dst` has exactly the region's size. Bytes in place
+/// are reported to the progress of the driver; their total is for the caller to announce.
 ///
 /// The destination is split into bands along the first axis that has more than one position, one per row of tiles, or
 /// more if the tiles are raw. Bands are independent slices, so threads write to them without locks. If there are fewer
@@ -80,6 +81,7 @@ fn read(array: &dyn ArrayView, region: &Region, dst: &mut [u8], driver: &Driver,
 fn copy_all(src: &[u8], dst: &mut [u8], driver: &Driver) -> Result<()> {
     driver.check_canceled()?;
     dst.copy_from_slice(src);
+    driver.progress().advance(dst.len() as u64);
     Ok(())
 }
 
@@ -183,9 +185,10 @@ impl Job<'_> {
             }
             let mut request = Request::new(self.cut, pieces)?.direct(array, self.driver)?;
             let fetched = request.fetch(array, self.driver)?;
-            for at in 0..request.pieces().len() {
+            for (at, piece) in request.pieces().iter().enumerate() {
                 self.driver.check_canceled()?;
                 request.place(at, array, &fetched, dst, scratch)?;
+                self.driver.progress().advance(piece.copy.bytes() as u64);
             }
         }
     }
@@ -216,6 +219,8 @@ impl Job<'_> {
                 let mut pieces = decoded.iter();
                 pieces.try_for_each(|(piece, cells)| piece.copy.copy_rows(banded, rows.clone(), cells, place))
             })?;
+            let copied = decoded.iter().map(|(piece, _)| piece.copy.bytes() as u64).sum();
+            self.driver.progress().advance(copied);
         }
     }
 }

@@ -151,9 +151,14 @@ impl BoxCopy {
         Self { axes: copies, size, run, src_start, dst_start }
     }
 
+    /// Bytes of the cells that move.
+    pub(crate) fn bytes(&self) -> usize {
+        self.axes.iter().map(|axis| axis.len).product::<usize>() * self.size
+    }
+
     /// Whether it is one run on both sides.
     pub fn is_one_run(&self) -> bool {
-        self.run == self.axes.iter().map(|axis| axis.len).product::<usize>() * self.size
+        self.run == self.bytes()
     }
 
     /// Bytes of the run, if there is one.
@@ -163,8 +168,7 @@ impl BoxCopy {
 
     /// Whether [`BoxCopy::runs`] has an answer.
     pub(crate) fn has_long_runs(&self) -> bool {
-        let cells = self.axes.iter().map(|axis| axis.len).product::<usize>();
-        self.run >= SHORTEST_RUN && cells * self.size / self.run <= MOST_RUNS
+        self.run >= SHORTEST_RUN && self.bytes() / self.run <= MOST_RUNS
     }
 
     /// The runs of the box: how far they start behind its first cell in the source, and their places in `dst`. `None` if

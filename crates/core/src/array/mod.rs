@@ -73,8 +73,8 @@ pub trait ArrayView: Send + Sync {
     fn locate(&self, tile: &[u64], rows: &Range<u64>) -> Result<Place>;
 
     /// Continues [`ArrayView::locate`] with the answer to a [`Place::Ask`]. No I/O.
-    fn locate_with(&self, tile: &[u64], ask: &Ask, answer: &Answer) -> Result<Place> {
-        let _ = (tile, ask, answer);
+    fn locate_with(&self, tile: &[u64], rows: &Range<u64>, ask: &Ask, answer: &Answer) -> Result<Place> {
+        let _ = (tile, rows, ask, answer);
         Err(Error::internal("an array received an answer without a question"))
     }
 
@@ -87,7 +87,7 @@ pub trait ArrayView: Send + Sync {
     }
 
     /// Whether [`ArrayView::decode`] decodes only the requested rows: `dst` then has room for these alone. All tiles of
-    /// such an array are encoded or fill.
+    /// such an array are encoded or fill, or are held, the requested rows of them.
     fn decodes_rows(&self) -> bool {
         false
     }

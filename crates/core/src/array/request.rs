@@ -129,7 +129,7 @@ impl Request {
             if let Source::Asking(ask) = source
                 && let Some(answer) = known.get(ask)
             {
-                let place = array.locate_with(&piece.tile, ask, answer)?;
+                let place = array.locate_with(&piece.tile, &piece.rows, ask, answer)?;
                 *source = Source::at(place, piece, &mut self.ranges)?;
             }
         }

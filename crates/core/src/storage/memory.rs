@@ -98,19 +98,15 @@ impl Storage for MemoryStorage {
         let files = lock(&self.files);
         let mut folders = BTreeSet::new();
         let mut entries = Vec::new();
-        for (name, bytes) in files.range(folder.clone()..).take_while(|(p, _)| p.starts_with(&folder)) {
+        for (name, _) in files.range(folder.clone()..).take_while(|(p, _)| p.starts_with(&folder)) {
             let name = name.strip_prefix(&folder).unwrap_or_default();
             if let Some((below, _)) = name.split_once('/') {
                 folders.insert(below.to_owned());
             } else {
-                entries.push(Entry {
-                    name: name.to_owned(),
-                    kind: EntryKind::File,
-                    size: bytes.len() as u64,
-                });
+                entries.push(Entry { name: name.to_owned(), kind: EntryKind::File });
             }
         }
-        entries.extend(folders.into_iter().map(|name| Entry { name, kind: EntryKind::Folder, size: 0 }));
+        entries.extend(folders.into_iter().map(|name| Entry { name, kind: EntryKind::Folder }));
         entries.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(entries)
     }
@@ -192,8 +188,9 @@ impl Staged for StagedMemory {
         self.bytes.len() as u64
     }
 
-    fn commit(self: Box<Self>) -> Result<()> {
+    fn commit(self: Box<Self>) -> Result<u64> {
+        let size = self.position();
         lock(&self.files).insert(self.path, self.bytes.into());
-        Ok(())
+        Ok(size)
     }
 }

@@ -181,8 +181,9 @@ pub trait Staged: Send {
         false
     }
 
-    /// Atomically makes the file durable and visible under its name, replacing an existing one.
-    fn commit(self: Box<Self>) -> Result<()>;
+    /// Atomically makes the file durable and visible under its name, replacing an existing one. Returns its size, which
+    /// can exceed the last position: compressed bytes may be written at the end.
+    fn commit(self: Box<Self>) -> Result<u64>;
 }
 
 /// The kind of entry at a path.
@@ -203,8 +204,6 @@ pub struct Entry {
     pub name: String,
     /// What it is.
     pub kind: EntryKind,
-    /// The size of a file; 0 for folders.
-    pub size: u64,
 }
 
 /// I/O hints of a storage.

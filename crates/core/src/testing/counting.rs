@@ -137,7 +137,7 @@ impl Staged for CountingStaged {
         self.inner.position()
     }
 
-    fn commit(self: Box<Self>) -> Result<()> {
+    fn commit(self: Box<Self>) -> Result<u64> {
         add(&self.counts.commits, 1);
         self.inner.commit()
     }

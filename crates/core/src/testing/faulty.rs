@@ -133,7 +133,7 @@ impl Staged for FaultyStaged {
         self.inner.position()
     }
 
-    fn commit(self: Box<Self>) -> Result<()> {
+    fn commit(self: Box<Self>) -> Result<u64> {
         self.fault.next("commit", &self.path)?;
         self.inner.commit()
     }

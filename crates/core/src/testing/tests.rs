@@ -76,7 +76,7 @@ fn faults_come_when_they_are_due() {
     let write = |storage: &FaultyStorage| {
         let mut staged = storage.create("f")?;
         staged.write(b"abc")?;
-        staged.commit()
+        staged.commit().map(drop)
     };
     for at in 0..3 {
         let failing = FaultyStorage::failing(Arc::clone(&memory), at);

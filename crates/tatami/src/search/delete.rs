@@ -201,7 +201,7 @@ fn rewrite(file: &File, live: &LiveDocs, mut out: Box<dyn Staged>) -> Result<()>
     out.write(&footer)?;
     out.write(&Trailer::bytes_for(&footer))?;
     out.write_at(0, &header.to_bytes())?;
-    out.commit()
+    out.commit().map(drop)
 }
 
 /// End of the bytes to keep: before the footer, and before a live-docs run directly in front of it.

@@ -8,7 +8,6 @@ use tesselle_core::{
 
 use super::WriteReport;
 use super::target::{Target, target_methods};
-use super::watched::Watched;
 use crate::run::{RunOn, run_methods};
 
 /// Builds a write of one array to a new container: a [`MemoryArray`](crate::array::MemoryArray), or the array of a
@@ -76,8 +75,9 @@ pub(crate) fn write(
     driver: &Driver,
 ) -> Result<WriteReport> {
     let Source { array, region, facts } = source;
-    let watched = Watched::new(array, driver);
-    let array: &dyn ArrayView = watched.as_ref().map_or(array, |watched| watched);
+    let cells = region.as_ref().map_or_else(|| Region::whole(array.shape()).cells(), Region::cells);
+    let bytes = cells.unwrap_or(u64::MAX).saturating_mul(array.dtype().size() as u64);
+    driver.progress().expect(bytes);
     let mut request = ArrayRequest::new(target, array, options);
     (request.region, request.facts) = (region, facts);
     let Written { summary, fitted } = to.write_array(request, driver)?;

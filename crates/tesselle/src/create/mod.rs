@@ -4,7 +4,6 @@ pub(crate) mod array;
 mod report;
 pub(crate) mod rows;
 pub(crate) mod target;
-mod watched;
 
 pub use array::{CreateArray, create_array};
 pub use report::WriteReport;

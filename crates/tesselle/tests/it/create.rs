@@ -74,6 +74,41 @@ fn arrays_are_written_in_every_supporting_format() {
     assert!(formats >= 4, "{formats}");
 }
 
+#[test]
+fn arrays_can_be_cut_into_other_tiles() {
+    let folder = tempfile::tempdir().unwrap();
+    let cells: Vec<f32> = (0..23 * 8).map(|n| n as f32).collect();
+    let field = MemoryArray::from_slice(&cells, [23, 8]).unwrap();
+    let tiled = |format: &str, extent: u32| -> Option<(&str, String)> {
+        match format {
+            "npy" => None,
+            "tiledb" => Some(("extent", extent.to_string())),
+            _ => Some(("chunk", format!("{extent},{extent}"))),
+        }
+    };
+    let formats = || tesselle::formats().iter().filter(|format| format.capabilities().arrays_in);
+    for (source, target) in formats().flat_map(|source| formats().map(move |target| (source, target))) {
+        for (from, to) in [(10, 7), (7, 10), (3, 8), (8, 3)] {
+            let name = format!("{}{from}.{}{to}", source.name(), target.name());
+            let write = |file: String, format: &str, extent, array: Arc<dyn tesselle::ArrayView>| {
+                let uri = folder.path().join(file).to_str().unwrap().to_owned();
+                let create = tesselle::create_array(&uri, array).format(format).overwrite(true);
+                match tiled(format, extent) {
+                    Some((key, value)) => create.set(key, value).write().unwrap(),
+                    None => create.write().unwrap(),
+                };
+                uri
+            };
+            let first = write(format!("{name}.a"), source.name(), from, field.clone().into());
+            let stored = tesselle::open(&first).unwrap().default_table().unwrap().array().unwrap();
+            let second = write(format!("{name}.b"), target.name(), to, stored);
+            let table = tesselle::open(&second).unwrap().default_table().unwrap();
+            let values = read(&second, &array_column(&table));
+            assert_eq!(values.as_primitive::<Float32Type>().values().as_ref(), cells, "{name}");
+        }
+    }
+}
+
 fn array_column(table: &tesselle::DatasetTable) -> String {
     table.table().array_columns().remove(0)
 }

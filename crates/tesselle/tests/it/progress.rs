@@ -4,13 +4,21 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use tesselle::array::MemoryArray;
 use tesselle::core::driver::Progress;
-use tesselle::{Depth, Driver, DriverOptions, convert, verify};
+use tesselle::{ArrayView, Depth, Driver, DriverOptions, convert, create_array, open, verify};
 
 #[derive(Default)]
 struct Counter {
     expected: AtomicU64,
     done: AtomicU64,
+}
+
+impl Counter {
+    /// What was expected and what is done.
+    fn both(&self) -> (u64, u64) {
+        (self.expected.load(Ordering::Relaxed), self.done.load(Ordering::Relaxed))
+    }
 }
 
 impl Progress for Counter {
@@ -58,7 +66,7 @@ fn containers(folder: &Path, driver: &Driver) -> Vec<PathBuf> {
 fn counted(driver: &Driver, work: impl FnOnce(&Driver)) -> (u64, u64) {
     let counter = Arc::new(Counter::default());
     work(&driver.with_progress(Arc::clone(&counter) as Arc<dyn Progress>));
-    (counter.expected.load(Ordering::Relaxed), counter.done.load(Ordering::Relaxed))
+    counter.both()
 }
 
 #[test]
@@ -94,5 +102,28 @@ fn a_copy_of_every_format_reports_its_bytes() {
         // Directories and indexes of a file are small; all else is copied.
         let is_copy = !name.ends_with(".parquet");
         assert!(!is_copy || done * 2 > bytes, "{name}: {done} for {bytes} bytes");
+    }
+}
+
+#[test]
+fn a_write_of_an_array_moves_and_finishes() {
+    let folder = tempfile::tempdir().unwrap();
+    let driver = Driver::new(&DriverOptions::default().with_threads(2)).unwrap();
+    let cells: Vec<f32> = (0..200 * 30).map(|n| n as f32).collect();
+    let memory: Arc<dyn ArrayView> = MemoryArray::from_slice(&cells, [200, 30]).unwrap().into();
+    let mut sources = vec![("memory", memory.clone())];
+    let formats = || tesselle::formats().iter().filter(|format| format.capabilities().arrays_in);
+    for format in formats() {
+        let uri = folder.path().join(format.name());
+        create_array(text(&uri), memory.clone()).format(format.name()).write().unwrap();
+        sources.push((format.name(), open(text(&uri)).unwrap().default_table().unwrap().array().unwrap()));
+    }
+    for ((source, array), format) in sources.iter().flat_map(|s| formats().map(move |format| (s, format))) {
+        let counter = Arc::new(Counter::default());
+        let run = driver.with_progress(Arc::clone(&counter) as Arc<dyn Progress>);
+        let uri = folder.path().join(format!("{source}.{}", format.name()));
+        create_array(text(&uri), array.clone()).format(format.name()).on(&run).write().unwrap();
+        let (expected, done) = counter.both();
+        assert_eq!((expected, done), (24_000, 24_000), "{source} to {}", format.name());
     }
 }

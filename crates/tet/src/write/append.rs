@@ -54,6 +54,7 @@ impl Writer {
             if let Some(bytes) = &borrowed {
                 let range = (start * row_bytes) as usize..(stop * row_bytes) as usize;
                 self.push_rows(id, bytes.get(range).unwrap_or_default())?;
+                driver.progress().advance((stop - start) * row_bytes);
                 start = stop;
                 continue;
             }

@@ -61,11 +61,16 @@ fn random_flips_are_survived() {
     assert!(refused > 500, "{refused}");
 }
 
-/// The whole collection: `make hostile`, in an optimized build. Each core takes the next file, because the work on one
-/// small file is mostly threads waiting for each other.
+/// The whole collection: `make hostile`, in an optimized build. `TESSELLE_FLIPS` asks for fewer flips, and for cuts as
+/// much further apart. Each core takes the next file, because the work on one small file is mostly threads waiting for
+/// each other.
 #[test]
 #[ignore = "minutes of work; run by make hostile"]
 fn every_small_file_survives_every_cut_and_ten_thousand_flips() {
+    const FLIPS: usize = 10_000;
+    let asked = std::env::var("TESSELLE_FLIPS").ok();
+    let flips = asked.map_or(FLIPS, |asked| asked.parse().expect("TESSELLE_FLIPS is a number of flips"));
+    assert!((1..=FLIPS).contains(&flips), "TESSELLE_FLIPS is from 1 to {FLIPS}");
     let fits = |case: &Case| (1..=16 << 10).contains(&case.bytes().len());
     let cases: Vec<Case> = golden::cases().into_iter().filter(fits).collect();
     assert!(cases.len() > 5, "{}", cases.len());
@@ -73,10 +78,10 @@ fn every_small_file_survives_every_cut_and_ten_thousand_flips() {
     let work = || {
         while let Some((seed, case)) = { queue.lock().unwrap().next() } {
             let bytes = case.bytes();
-            for cut in cuts(&bytes, 1) {
+            for cut in cuts(&bytes, FLIPS / flips) {
                 let _ = exercise(&Tet, cut, &driver());
             }
-            refused(&bytes, seed, 10_000);
+            refused(&bytes, seed, flips);
         }
     };
     let threads = std::thread::available_parallelism().unwrap().get();

@@ -1,5 +1,7 @@
 //! The chunks of a tile body: finding them, and where to cut when writing (spec §4).
 
+use std::ops::Range;
+
 use tesselle_core::{Cursor, Error};
 
 use super::{MAX_CHUNK, TileCodec, TileKind};
@@ -47,12 +49,73 @@ impl TileCodec {
         if self.whole_tile {
             return vec![len];
         }
-        let cell = self.chunk_cell().max(1);
-        let chunk = (len.min(MAX_CHUNK as usize) / cell * cell).max(cell);
+        let chunk = self.chunk_bytes(len);
         match offsets {
             Some(offsets) if self.kind == TileKind::Var && len != chunk => var_cuts(len, chunk, offsets),
             _ => (0..len).step_by(chunk).map(|start| (start + chunk).min(len)).collect(),
         }
+    }
+
+    /// Bytes of each chunk but the last of a tile of `len` bytes that is cut.
+    fn chunk_bytes(&self, len: usize) -> usize {
+        let cell = self.chunk_cell().max(1);
+        (len.min(MAX_CHUNK as usize) / cell * cell).max(cell)
+    }
+}
+
+/// The chunks of a tile that is stored without filters. Its size shows where they have to be if they are cut as usual,
+/// which nothing guarantees: their headers, fetched with them, confirm it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PlainChunks {
+    /// Bytes of the tile.
+    len: usize,
+    /// Bytes of each chunk but the last.
+    each: usize,
+}
+
+impl PlainChunks {
+    const HEADER: usize = 12;
+
+    /// The chunks of a tile of `len` bytes that has `stored` bytes; `None` unless they have no filter and this size.
+    pub(crate) fn of(codec: &TileCodec, len: usize, stored: u64) -> Option<Self> {
+        if !codec.stages.is_empty() || codec.whole_tile || len == 0 {
+            return None;
+        }
+        let each = codec.chunk_bytes(len);
+        let headers = len.div_ceil(each).checked_mul(Self::HEADER)?.checked_add(8)?;
+        (headers.checked_add(len)? as u64 == stored).then_some(Self { len, each })
+    }
+
+    /// Where in the stored tile the chunks with the bytes `wanted` are, with their headers.
+    pub(crate) fn stored(&self, wanted: &Range<usize>) -> Range<u64> {
+        let (first, last) = self.numbers(wanted);
+        let start = first * (self.each + Self::HEADER) + 8;
+        let end = (last + 1) * Self::HEADER + ((last + 1) * self.each).min(self.len) + 8;
+        start as u64..end as u64
+    }
+
+    /// The bytes `wanted` of the tile from those of [`PlainChunks::stored`]; `None` if the chunks are cut otherwise.
+    pub(crate) fn take(&self, wanted: &Range<usize>, fetched: &[u8]) -> Option<Vec<u8>> {
+        let (first, last) = self.numbers(wanted);
+        let mut cursor = Cursor::new(fetched, 0, "tile");
+        let mut bytes = Vec::with_capacity(wanted.len());
+        for number in first..=last {
+            let start = number * self.each;
+            let original = self.each.min(self.len - start);
+            let header = [cursor.u32_le().ok()?, cursor.u32_le().ok()?, cursor.u32_le().ok()?];
+            if header.map(|size| size as usize) != [original, original, 0] {
+                return None;
+            }
+            let chunk = cursor.bytes(original).ok()?;
+            let from = wanted.start.max(start) - start;
+            bytes.extend_from_slice(chunk.get(from..(wanted.end - start).min(original))?);
+        }
+        Some(bytes)
+    }
+
+    /// The first and the last chunk with the bytes `wanted`, which are not empty.
+    fn numbers(&self, wanted: &Range<usize>) -> (usize, usize) {
+        (wanted.start / self.each, (wanted.end.max(wanted.start + 1) - 1) / self.each)
     }
 }
 

@@ -20,7 +20,7 @@ mod stage;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use chunk::Chunk;
+pub(crate) use chunk::{Chunk, PlainChunks};
 pub(crate) use codec::{TileCodec, TileKind};
 pub use kind::{Filter, ImageFormat};
 pub use parse::filters_from_str;

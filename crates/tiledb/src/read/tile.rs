@@ -1,11 +1,12 @@
 //! The tiles of one field in one fragment: their byte ranges and their decoding.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use tesselle_core::{At, ByteRange, Context, Within};
 
-use crate::filter::{Pipeline, TileCodec, TileKind};
+use crate::filter::{Pipeline, PlainChunks, TileCodec, TileKind};
 use crate::fragment::{Fragment, TileIndex};
 use crate::meta::datatype::Datatype;
 use crate::meta::slots::{Field, file_stem};
@@ -43,6 +44,31 @@ pub(crate) struct VarCells {
     pub(crate) offsets: Vec<u64>,
     /// Their values.
     pub(crate) data: Vec<u8>,
+}
+
+/// Cells of a tile that is stored without filters.
+#[derive(Debug, Clone)]
+pub(crate) struct PlainCells {
+    chunks: PlainChunks,
+    /// Their bytes, from the start of the decoded tile.
+    wanted: Range<usize>,
+    /// The chunks that contain them.
+    range: ByteRange,
+    /// Stored bytes of the tile.
+    whole: u64,
+}
+
+impl PlainCells {
+    /// The range to fetch, if it is much shorter than the tile.
+    pub(crate) fn range(&self) -> Option<&ByteRange> {
+        let bytes = self.range.range.end - self.range.range.start;
+        (bytes <= self.whole / 4 * 3).then_some(&self.range)
+    }
+
+    /// The cells in the fetched range; `None` if the tile is cut into other chunks.
+    pub(crate) fn take(&self, fetched: &[u8]) -> Option<Vec<u8>> {
+        self.chunks.take(&self.wanted, fetched)
+    }
 }
 
 impl VarCells {
@@ -161,6 +187,22 @@ impl FieldTiles {
         Ok(())
     }
 
+    /// Some of the fixed-size cells of a tile of `count` cells, if they can be fetched alone.
+    pub(crate) fn plain(&self, tile: u64, cells: Range<usize>, count: u64) -> Result<Option<PlainCells>> {
+        let Some(len) = usize::try_from(count).ok().and_then(|count| count.checked_mul(self.cell_size))
+        else {
+            return Ok(None);
+        };
+        let [file, ..] = &self.files;
+        let [size, ..] = self.sizes;
+        let whole = Fragment::tile_range(&self.index.offsets, tile, size).in_file(file)?;
+        let Some(chunks) = PlainChunks::of(&self.data, len, whole.end - whole.start) else { return Ok(None) };
+        let wanted = cells.start * self.cell_size..cells.end * self.cell_size;
+        let stored = chunks.stored(&wanted);
+        let range = ByteRange::new(Arc::clone(file), whole.start + stored.start..whole.start + stored.end);
+        Ok(Some(PlainCells { chunks, wanted, range, whole: whole.end - whole.start }))
+    }
+
     /// Stored bytes of a tile.
     pub(crate) fn stored_bytes(&self, tile: u64) -> u64 {
         let mut ranges = Vec::new();
@@ -190,7 +232,7 @@ impl FieldTiles {
         &self,
         stored: &StoredTile,
         tile: u64,
-        cells: std::ops::Range<usize>,
+        cells: Range<usize>,
         dst: &mut [u8],
     ) -> Result<()> {
         let wanted = cells.start.saturating_mul(self.cell_size)..cells.end.saturating_mul(self.cell_size);
@@ -213,7 +255,7 @@ impl FieldTiles {
         &self,
         stored: &StoredTile,
         tile: u64,
-        cells: std::ops::Range<usize>,
+        cells: Range<usize>,
         len: usize,
         dst: &mut [u8],
     ) -> Result<()> {

@@ -154,7 +154,7 @@ impl Job<'_> {
     fn put(&mut self, path: &str, bytes: &[u8]) -> Result<()> {
         let mut staged = self.target.join(path).create(true)?;
         staged.write(bytes)?;
-        staged.commit()
+        staged.commit().map(drop)
     }
 
     /// Copies a fragment whose tiles all decode; returns whether it did.

@@ -110,8 +110,9 @@ impl Job<'_> {
         for fragment in &kept {
             for entry in entries(&source.join(&fragment.path))? {
                 if entry.kind == EntryKind::File {
-                    driver.progress().expect(entry.size);
-                    data.push(format!("{}/{}", fragment.path, entry.name));
+                    let path = format!("{}/{}", fragment.path, entry.name);
+                    driver.progress().expect(source.join(&path).size()?);
+                    data.push(path);
                 }
             }
         }

@@ -37,7 +37,7 @@ pub(crate) fn put(location: &Location, bytes: &[u8]) -> Result<()> {
     }
     let mut file = location.create(true)?;
     file.write(bytes)?;
-    file.commit()
+    file.commit().map(drop)
 }
 
 /// Writes a small file of lines atomically.

@@ -225,7 +225,7 @@ impl FragmentWriter {
             files.extend(field.var_file.into_iter().chain(field.validity_file));
         }
         // Each commit waits for the disk, so they run concurrently.
-        parallel::try_for_each(files, Staged::commit)?;
+        parallel::try_for_each(files, |file| file.commit().map(drop))?;
         commit::put(&self.folder.join("__fragment_metadata.tdb"), &metadata)?;
         self.done = true;
         let name = std::mem::take(&mut self.name);

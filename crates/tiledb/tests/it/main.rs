@@ -18,4 +18,5 @@ mod support;
 mod upkeep;
 mod verify;
 mod versions;
+mod windows;
 mod write;

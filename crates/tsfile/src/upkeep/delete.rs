@@ -175,5 +175,5 @@ fn append(side: &Location, is_binary: bool, lines: &[u8]) -> Result<()> {
     bytes.extend_from_slice(lines);
     let mut out = side.create(true)?;
     out.write(&bytes)?;
-    out.commit()
+    out.commit().map(drop)
 }

@@ -146,7 +146,7 @@ impl Resumed {
         let bytes = resource_of(&self.archive.location, &OpenOptions::default())?;
         let mut out = resource.create(true)?;
         out.write(&bytes)?;
-        out.commit()
+        out.commit().map(drop)
     }
 
     /// What could not stay as it was for new chunks, a line each.

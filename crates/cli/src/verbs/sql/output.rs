@@ -167,7 +167,7 @@ impl Staged for JsonArray {
         self.inner.position()
     }
 
-    fn commit(mut self: Box<Self>) -> Result<()> {
+    fn commit(mut self: Box<Self>) -> Result<u64> {
         self.inner.write(if self.state == State::Empty { b"[]\n" } else { b"\n]\n" })?;
         self.inner.commit()
     }

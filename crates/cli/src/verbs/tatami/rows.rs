@@ -242,8 +242,8 @@ impl Staged for Memory {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).len() as u64
     }
 
-    fn commit(self: Box<Self>) -> Result<()> {
-        Ok(())
+    fn commit(self: Box<Self>) -> Result<u64> {
+        Ok(self.position())
     }
 }
 

@@ -20,7 +20,7 @@ pub(super) fn dump(path: &str, points: bool, json: bool) -> Result<()> {
     } else {
         tools::read(&location, points, &mut |part| text_part(&mut *out, part))?;
     }
-    out.commit()
+    out.commit().map(drop)
 }
 
 /// One object, written while its records arrive.

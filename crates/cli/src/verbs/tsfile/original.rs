@@ -40,7 +40,7 @@ pub(super) fn resources(path: &str) -> Result<()> {
         out.write(text.as_bytes())?;
         out.write(b"\n")
     })?;
-    out.commit()
+    out.commit().map(drop)
 }
 
 /// Writes the lines of a tool to a file, which appears only when all of them are written.
@@ -50,7 +50,7 @@ fn save(output: &str, tool: impl FnOnce(&mut original::Line<'_>) -> Result<()>) 
         staged.write(text.as_bytes())?;
         staged.write(b"\n")
     })?;
-    staged.commit()
+    staged.commit().map(drop)
 }
 
 fn print_saved(head: &str, output: &str) -> Result<()> {
@@ -64,7 +64,7 @@ fn print_saved(head: &str, output: &str) -> Result<()> {
         out.write(&saved.read_range(at..end)?)?;
         at = end;
     }
-    out.commit()
+    out.commit().map(drop)
 }
 
 /// The zone of the machine: `TZ`, else the link target of `/etc/localtime`, else `/etc/timezone`.

@@ -121,7 +121,7 @@ impl ArrayView for Indexed {
         Ok(Place::Ask(Ask::Size(format!("{}", tile[0] / 2).into())))
     }
 
-    fn locate_with(&self, tile: &[u64], ask: &Ask, answer: &Answer) -> Result<Place> {
+    fn locate_with(&self, tile: &[u64], _rows: &Range<u64>, ask: &Ask, answer: &Answer) -> Result<Place> {
         match ask {
             Ask::Size(file) => Ok(answer.size()?.map_or(Place::Fill, |size| {
                 Place::Ask(Ask::Bytes(ByteRange::new(Arc::clone(file), size - 1..size)))

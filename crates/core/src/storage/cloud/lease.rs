@@ -165,7 +165,7 @@ async fn acquire(
                             match put(store, key, token, PutMode::Update(version)).await {
                                 Ok(version) => return Ok(version),
                                 Err(StoreError::Precondition { .. } | StoreError::NotFound { .. }) => {
-                                    seen = None
+                                    seen = None;
                                 }
                                 Err(error) => return Err(Refusal::Store(error)),
                             }

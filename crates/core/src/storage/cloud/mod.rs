@@ -224,10 +224,10 @@ impl Storage for CloudStorage {
         let found = self.children(path)?;
         let files = found.objects.iter().filter(|object| object.location != folder).filter_map(|object| {
             let name = object.location.filename()?.to_owned();
-            Some(Entry { name, kind: EntryKind::File, size: object.size })
+            Some(Entry { name, kind: EntryKind::File })
         });
         let folders = found.common_prefixes.iter().filter_map(|prefix| {
-            Some(Entry { name: prefix.filename()?.to_owned(), kind: EntryKind::Folder, size: 0 })
+            Some(Entry { name: prefix.filename()?.to_owned(), kind: EntryKind::Folder })
         });
         let mut entries: Vec<Entry> = files.chain(folders).collect();
         entries.sort_by(|a, b| a.name.cmp(&b.name));

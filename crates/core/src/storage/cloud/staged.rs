@@ -69,7 +69,7 @@ impl Staged for StagedObject {
         self.len
     }
 
-    fn commit(mut self: Box<Self>) -> Result<()> {
+    fn commit(mut self: Box<Self>) -> Result<u64> {
         self.spool.rewind().map_err(|error| self.spooled(error))?;
         let (store, key, len, path) = (Arc::clone(&self.storage.store), self.key, self.len, self.path);
         let lease = self.storage.leases.on(&path);
@@ -90,7 +90,8 @@ impl Staged for StagedObject {
                     format!("'{name}' was changed by another process meanwhile; nothing was written");
                 Error::io(message, std::io::ErrorKind::WouldBlock.into()).hint("try again")
             }
-        })
+        })?;
+        Ok(len)
     }
 }
 

@@ -131,7 +131,7 @@ impl Storage for LocalStorage {
 
     fn kind(&self, path: &str) -> Result<Option<EntryKind>> {
         let found = place::look(Path::new(path)).map_err(failed("inspect", path))?;
-        Ok(found.as_ref().map(place::kind_of))
+        Ok(found.map(|found| place::kind_of(found.file_type())))
     }
 
     fn sizes(&self, paths: &[Arc<str>]) -> Result<Vec<Option<u64>>> {
@@ -208,19 +208,16 @@ impl Storage for LocalStorage {
             let entry = entry.map_err(failed("list", path))?;
             // Names that are not UTF-8 belong to no format; they are shown with replacement characters.
             let name = entry.file_name().to_string_lossy().into_owned();
-            let metadata = match fs::metadata(entry.path()).or_else(|_| entry.metadata()) {
-                Ok(metadata) => metadata,
+            let kind = match entry.file_type() {
+                // A dangling link is a file that cannot be read.
+                Ok(kind) if kind.is_symlink() => fs::metadata(entry.path())
+                    .map_or(EntryKind::File, |target| place::kind_of(target.file_type())),
+                Ok(kind) => place::kind_of(kind),
                 // Another process has removed or renamed it since the folder was read.
                 Err(error) if place::is_missing(&error) => continue,
                 Err(error) => return Err(failed("list", path)(error)),
             };
-            // A dangling link is a file that cannot be read.
-            let kind = if metadata.is_symlink() { EntryKind::File } else { place::kind_of(&metadata) };
-            entries.push(Entry {
-                name,
-                kind,
-                size: if kind == EntryKind::File { metadata.len() } else { 0 },
-            });
+            entries.push(Entry { name, kind });
         }
         entries.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(entries)

@@ -1,6 +1,6 @@
 //! Resolution of local paths: links, pipes and devices, and file identity.
 
-use std::fs::{self, File, Metadata};
+use std::fs::{self, File, FileType, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -24,10 +24,10 @@ pub(super) fn is_missing(error: &io::Error) -> bool {
 }
 
 /// What it is.
-pub(super) fn kind_of(metadata: &Metadata) -> EntryKind {
-    if metadata.is_dir() {
+pub(super) fn kind_of(found: FileType) -> EntryKind {
+    if found.is_dir() {
         EntryKind::Folder
-    } else if metadata.is_file() {
+    } else if found.is_file() {
         EntryKind::File
     } else {
         EntryKind::Other
@@ -45,7 +45,7 @@ pub(super) fn look(path: &Path) -> io::Result<Option<Metadata>> {
 
 /// Fails for files that cannot be read by position.
 pub(super) fn refuse_special(path: &str, metadata: &Metadata) -> Result<()> {
-    match kind_of(metadata) {
+    match kind_of(metadata.file_type()) {
         EntryKind::File => Ok(()),
         EntryKind::Folder => Err(failed("read", path)(io::ErrorKind::IsADirectory.into())),
         EntryKind::Other => {
@@ -62,7 +62,7 @@ pub(super) fn is_taken(path: &str) -> Result<bool> {
         Err(error) => return Err(failed("inspect", path)(error)),
     };
     let meant = look(Path::new(path)).map_err(failed("inspect", path))?.unwrap_or(entry);
-    Ok(meant.is_symlink() || kind_of(&meant) != EntryKind::Other)
+    Ok(meant.is_symlink() || kind_of(meant.file_type()) != EntryKind::Other)
 }
 
 /// The path after following all links at its end; it need not exist.

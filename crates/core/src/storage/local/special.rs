@@ -39,13 +39,14 @@ impl Staged for SpecialOutput {
         self.written
     }
 
-    fn commit(mut self: Box<Self>) -> Result<()> {
+    fn commit(mut self: Box<Self>) -> Result<u64> {
         let copy = |gathered: &mut File, path: &str| {
             let mut out = OpenOptions::new().write(true).open(path)?;
             gathered.seek(SeekFrom::Start(0))?;
             io::copy(gathered, &mut out)?;
             out.flush()
         };
-        copy(&mut self.gathered, &self.path).map_err(failed("write", &self.path))
+        copy(&mut self.gathered, &self.path).map_err(failed("write", &self.path))?;
+        Ok(self.position())
     }
 }

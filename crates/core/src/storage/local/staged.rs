@@ -137,8 +137,9 @@ impl Staged for StagedFile {
         self.flushed + self.buffer.len() as u64
     }
 
-    fn commit(mut self: Box<Self>) -> Result<()> {
-        self.finish()
+    fn commit(mut self: Box<Self>) -> Result<u64> {
+        self.finish()?;
+        Ok(self.position())
     }
 }
 

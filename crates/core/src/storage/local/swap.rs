@@ -100,7 +100,7 @@ fn sync_tree(path: &Path, old: Option<&Metadata>) -> io::Result<()> {
             sync_inner(&entry?.path(), old)?;
         }
     }
-    if let Some(old) = old.filter(|old| place::kind_of(old) != crate::storage::EntryKind::Other) {
+    if let Some(old) = old.filter(|old| place::kind_of(old.file_type()) != crate::storage::EntryKind::Other) {
         keep_ownership(&file, old)?;
     }
     sync(&file)

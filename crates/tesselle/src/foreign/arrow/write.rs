@@ -49,8 +49,6 @@ impl Sink for IpcSink {
             Writer::Stream(writer) => writer.into_inner(),
         };
         let out = out.map_err(|e| self.failed.or_refused("Arrow", e))?.into_inner();
-        let summary = Summary { rows: self.rows, bytes: out.position(), pieces: 0, ..Summary::default() };
-        out.commit()?;
-        Ok(summary)
+        Ok(Summary { rows: self.rows, bytes: out.commit()?, pieces: 0, ..Summary::default() })
     }
 }

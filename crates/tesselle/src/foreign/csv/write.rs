@@ -158,10 +158,8 @@ impl Sink for CsvSink {
         let lost = self.mistaken.iter().map(|name| {
             format!("the empty strings of column '{name}': as the only column, they read as nulls")
         });
-        let summary =
-            Summary { rows: self.rows, bytes: self.out.position(), pieces: 0, lost: lost.collect() };
-        self.out.commit()?;
-        Ok(summary)
+        let lost = lost.collect();
+        Ok(Summary { rows: self.rows, bytes: self.out.commit()?, pieces: 0, lost })
     }
 }
 

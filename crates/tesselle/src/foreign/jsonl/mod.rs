@@ -112,9 +112,6 @@ impl Sink for JsonlSink {
     }
 
     fn finish(self: Box<Self>) -> Result<Summary> {
-        let summary =
-            Summary { rows: self.rows, bytes: self.out.position(), pieces: 0, ..Summary::default() };
-        self.out.commit()?;
-        Ok(summary)
+        Ok(Summary { rows: self.rows, bytes: self.out.commit()?, pieces: 0, ..Summary::default() })
     }
 }

@@ -45,9 +45,7 @@ fn write_array(
             out.write(&buffer)?;
         }
     }
-    let summary = Summary { rows: cells, bytes: out.position(), pieces: 1, ..Summary::default() };
-    out.commit()?;
-    Ok(summary)
+    Ok(Summary { rows: cells, bytes: out.commit()?, pieces: 1, ..Summary::default() })
 }
 
 /// Accepts batches of one numeric column and writes them as a vector.
@@ -78,10 +76,7 @@ impl Sink for ColumnSink {
 
     fn finish(mut self: Box<Self>) -> Result<Summary> {
         self.out.write_at(0, &Header::new(self.dtype, vec![self.rows]).to_bytes())?;
-        let summary =
-            Summary { rows: self.rows, bytes: self.out.position(), pieces: 1, ..Summary::default() };
-        self.out.commit()?;
-        Ok(summary)
+        Ok(Summary { rows: self.rows, bytes: self.out.commit()?, pieces: 1, ..Summary::default() })
     }
 }
 

@@ -131,9 +131,6 @@ impl Sink for ParquetSink {
     fn finish(mut self: Box<Self>) -> Result<Summary> {
         self.end_group().map_err(|e| self.failed.or_refused("Parquet", e))?;
         let out = self.writer.into_inner().map_err(|e| self.failed.or_refused("Parquet", e))?.into_inner();
-        let summary =
-            Summary { rows: self.rows, bytes: out.position(), pieces: self.groups, ..Summary::default() };
-        out.commit()?;
-        Ok(summary)
+        Ok(Summary { rows: self.rows, bytes: out.commit()?, pieces: self.groups, ..Summary::default() })
     }
 }

@@ -194,7 +194,7 @@ impl ArrayView for ZarrArray {
         Ok(Place::Ask(Ask::Size(file)))
     }
 
-    fn locate_with(&self, tile: &[u64], ask: &Ask, answer: &Answer) -> Result<Place> {
+    fn locate_with(&self, tile: &[u64], _rows: &Range<u64>, ask: &Ask, answer: &Answer) -> Result<Place> {
         let place = || format!("chunk {}", self.meta.key(tile));
         match ask {
             Ask::Size(file) => self.sized(tile, file, answer.size()?).map_err(|error| error.piece(place())),

@@ -14,7 +14,7 @@ use crate::order::grid::{CellBox, Grid, Runs};
 use crate::read::bounds::tile_bounds;
 use crate::read::copy::{copy_runs, fill_runs};
 use crate::read::schema::{Column, Source};
-use crate::read::tile::{FieldTiles, StoredTile};
+use crate::read::tile::{FieldTiles, PlainCells, StoredTile};
 use crate::{Error, Result};
 
 /// An attribute of a dense array with its tiles in every fragment.
@@ -219,6 +219,17 @@ impl DenseAttribute {
         Ok(())
     }
 
+    /// The cells of `piece`, if one tile has them all and they can be fetched alone.
+    pub(super) fn plain(&self, piece: &Region, composition: &Composition) -> Result<Option<PlainPiece>> {
+        let ([part], true) = (composition.parts.as_slice(), composition.covered) else { return Ok(None) };
+        let runs = self.grid.runs(&part.index, &part.region, piece);
+        let (Some(field), Some(mut runs)) = (self.field(part), runs) else { return Ok(None) };
+        let touched = touched(&runs);
+        runs.starts.iter_mut().for_each(|run| run.source -= touched.start);
+        let cells = field.plain(part.tile, touched, self.cells_per_tile)?;
+        Ok(cells.map(|cells| PlainPiece { cells, runs, width: field.cell_size() }))
+    }
+
     /// The bounds of the attribute over a region that whole, undisputed tiles make up.
     pub(super) fn bounds(&self, piece: &Region) -> Option<ColumnBounds> {
         let composition = self.compose(piece);
@@ -244,6 +255,33 @@ impl DenseAttribute {
         }
         // Null counts cover whole tiles, of which the region may take a part; only their absence is sure.
         all.map(|all| ColumnBounds { nulls: all.nulls.filter(|n| *n == 0), ..all })
+    }
+}
+
+/// The cells of a region inside one tile that is stored without filters.
+pub(super) struct PlainPiece {
+    cells: PlainCells,
+    /// From the cells to the region.
+    runs: Runs,
+    width: usize,
+}
+
+impl PlainPiece {
+    /// The range to fetch, if it is much shorter than the tile.
+    pub(super) fn range(&self) -> Option<&ByteRange> {
+        self.cells.range()
+    }
+
+    /// The region, row-major; `None` if the tile is cut into other chunks than its size suggests.
+    pub(super) fn take(&self, fetched: &[u8]) -> Result<Option<Bytes>> {
+        let Some(cells) = self.cells.take(fetched) else { return Ok(None) };
+        let Runs { len, step, starts } = &self.runs;
+        if starts.len() == 1 && *step == 1 {
+            return Ok(Some(cells.into()));
+        }
+        let mut region = vec![0; starts.len() * len * self.width];
+        copy_runs(&self.runs, &cells, &mut region, self.width)?;
+        Ok(Some(region.into()))
     }
 }
 

@@ -4,14 +4,14 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use tesselle_core::array::Place;
+use tesselle_core::array::{Answer, Ask, Place};
 use tesselle_core::{ArrayView, ColumnBounds, DType, Region, Span, Storage};
 
-use super::compose::DenseAttribute;
+use super::compose::{DenseAttribute, PlainPiece};
 use super::plan::corner_and_shape;
 use crate::open::Array;
 use crate::read::schema::{Column, Source};
-use crate::{Physical, Result};
+use crate::{Error, Physical, Result};
 
 /// A dense attribute as a grid of numbers: the box of rows or the whole domain, cut along the tile grid.
 pub(crate) struct DenseView {
@@ -112,11 +112,27 @@ impl ArrayView for DenseView {
     }
 
     fn locate(&self, tile: &[u64], rows: &Range<u64>) -> Result<Place> {
-        let composition = self.attribute.compose(&self.piece(tile, rows));
+        let piece = self.piece(tile, rows);
+        let composition = self.attribute.compose(&piece);
         if composition.parts.is_empty() {
             return Ok(Place::Fill);
         }
+        if let Some(range) = self.attribute.plain(&piece, &composition)?.as_ref().and_then(PlainPiece::range)
+        {
+            return Ok(Place::Ask(Ask::Bytes(range.clone())));
+        }
         self.attribute.ranges(&composition).map(Place::Encoded)
+    }
+
+    fn locate_with(&self, tile: &[u64], rows: &Range<u64>, _ask: &Ask, answer: &Answer) -> Result<Place> {
+        let piece = self.piece(tile, rows);
+        let composition = self.attribute.compose(&piece);
+        let plain = self.attribute.plain(&piece, &composition)?;
+        let plain = plain.ok_or_else(|| Error::internal("a tile has no cells to be fetched alone"))?;
+        match plain.take(answer.bytes()?)? {
+            Some(cells) => Ok(Place::Held(cells)),
+            None => self.attribute.ranges(&composition).map(Place::Encoded),
+        }
     }
 
     fn decode(&self, tile: &[u64], rows: Range<u64>, fetched: &[Bytes], dst: &mut [u8]) -> Result<()> {

@@ -137,7 +137,7 @@ impl Target {
         fragments.iter_mut().for_each(FinishedFragment::release);
         label::create(&self.location, &new.schema, self.key.as_ref(), Some(self.timestamps.1))?;
         store_schema(&self.location, &self.schema_name, new, self.key.as_ref())?;
-        staged.commit()
+        staged.commit().map(drop)
     }
 }
 
