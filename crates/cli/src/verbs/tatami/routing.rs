@@ -81,7 +81,7 @@ impl Routing {
         let file = Location::local(&self.uri)?;
         let length = MAGIC.len() as u64;
         let is_file = file.is_file()? && file.size()? >= length;
-        if is_file && file.read(&[0..length])?.first().is_some_and(|head| head == MAGIC) {
+        if is_file && file.read_range(0..length)? == MAGIC {
             let index = RoutingIndex::parse_file(&file.read_all(MAX_BYTES)?)?;
             let names = (0..index.shards()).map(|shard| shard.to_string()).collect();
             return Ok((index, names));
