@@ -83,7 +83,7 @@ impl Draw {
             }
             DataType::Binary => {
                 let bytes =
-                    values.iter().map(|value| value.map(|n| n.to_le_bytes()[..1 + n as usize % 8].to_vec()));
+                    values.iter().map(|value| value.map(|n| n.to_le_bytes()[..=n as usize % 8].to_vec()));
                 let bytes: Vec<Option<Vec<u8>>> = bytes.collect();
                 Arc::new(BinaryArray::from_iter(bytes))
             }

@@ -57,13 +57,16 @@ fn check(source: &Path) {
 fn difference(before: &Value, after: &Value, place: &str) -> Option<String> {
     match (before, after) {
         (Value::Object(left), Value::Object(right)) if left.keys().eq(right.keys()) => {
-            left.iter().find_map(|(key, value)| difference(value, &right[key], &format!("{place}.{key}")))
+            let facts = left.iter().filter(|(key, _)| *key != "file");
+            facts
+                .into_iter()
+                .find_map(|(key, value)| difference(value, &right[key], &format!("{place}.{key}")))
         }
         (Value::Array(left), Value::Array(right)) if left.len() == right.len() => {
             let pairs = left.iter().zip(right).enumerate();
             pairs.into_iter().find_map(|(i, (left, right))| difference(left, right, &format!("{place}[{i}]")))
         }
-        _ if before == after || place.ends_with(".file") => None,
+        _ if before == after => None,
         _ => Some(format!("{place} was {before}, is {after}")),
     }
 }

@@ -30,7 +30,7 @@ fn encodings(kind: &DataType, version: usize) -> Vec<&'static str> {
     if version >= 3 {
         match kind {
             DataType::Int32 | DataType::Int64 => {
-                names.extend(["GORILLA", "ZIGZAG", "CHIMP", "SPRINTZ", "RLBE"])
+                names.extend(["GORILLA", "ZIGZAG", "CHIMP", "SPRINTZ", "RLBE"]);
             }
             DataType::Float32 | DataType::Float64 => names.extend(["CHIMP", "RLBE"]),
             DataType::Utf8 => names.push("DICTIONARY"),
