@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use tesselle_core::storage::MemoryStorage;
+use tesselle_core::storage::{MemoryStorage, Storage};
+use tesselle_core::testing::CountingStorage;
 use tesselle_core::{Depth, ErrorKind, Format, Location, OpenOptions, Report, Scan, Settings};
-use tesselle_tsfile::tools;
+use tesselle_tsfile::tools::{self, Dumped};
 use tesselle_tsfile::upkeep::{Points, Series, compact, delete};
 use tesselle_tsfile::write::{Column, Values, Writer, WriterOptions};
 use tesselle_tsfile::{Compression, DataType, Encoding, MeasurementSchema, TsFile, Version};
@@ -64,6 +65,46 @@ fn deletions_hide_their_points_in_every_version() {
         let nothing = delete(&file, &Points { series: path("root.c.*"), from: i64::MIN, to: 4 });
         assert_eq!(nothing.unwrap_err().kind(), ErrorKind::NotFound);
     }
+}
+
+#[test]
+fn points_are_dumped_page_by_page_as_the_file_is_read() {
+    let storage = Arc::new(MemoryStorage::new());
+    let file = Location::new(Arc::clone(&storage) as Arc<dyn Storage>, "f.tsfile");
+    let options = WriterOptions::for_version(Version::V1).with_page_points(100).with_group_bytes(20_000);
+    let mut writer = Writer::create(&file, false, options, &golden::driver()).unwrap();
+    let device = writer.device_id("root.a");
+    let series = MeasurementSchema {
+        name: "s".to_owned(),
+        data_type: DataType::Int64,
+        encoding: Encoding::Plain,
+        compression: Compression::Uncompressed,
+        properties: Vec::new(),
+    };
+    writer.add_device(device.clone(), vec![series]).unwrap();
+    for block in 0..50 {
+        let times: Vec<i64> = (block * 1_000..(block + 1) * 1_000).collect();
+        let values = Values::Int64(times.clone());
+        writer.write(&device, &times, &[Column { name: "s", values: &values, present: None }]).unwrap();
+    }
+    writer.finish().unwrap();
+
+    let counting = Arc::new(CountingStorage::new(storage));
+    let counted = Location::new(Arc::clone(&counting) as Arc<dyn Storage>, "f.tsfile");
+    let (mut points, mut first) = (0, None);
+    let each = &mut |dumped: Dumped| {
+        if let Dumped::Page(page) = dumped {
+            let here = page["points"].as_array().unwrap().len();
+            assert!(here <= 100, "{here} points at once");
+            first.get_or_insert(counting.counts().bytes_read);
+            points += here;
+        }
+        Ok(())
+    };
+    tools::read(&counted, true, each).unwrap();
+    assert_eq!(points, 50_000);
+    let size = file.size().unwrap();
+    assert!(first.unwrap() < size / 10, "{first:?} of {size} bytes were read before the first page");
 }
 
 #[test]
