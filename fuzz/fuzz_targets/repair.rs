@@ -1,4 +1,4 @@
-//! The repair contract, on any bytes: a repair fails clearly, or gives a container that verifies and holds what it
+//! The repair contract, on any bytes: a repair fails clearly, or produces a container that verifies and has the contents that it
 //! claims. The first byte chooses the format.
 #![no_main]
 

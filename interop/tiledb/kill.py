@@ -1,4 +1,4 @@
-"""Kills a process of ours that writes, merges and cleans up, anywhere, and opens what it left with the original engine.
+"""Kills a process of Tesselle that writes, merges and cleans up, anywhere, and opens what it left with the original engine.
 
     kill.py INTEROP-BINARY FOLDER RUNS
 """

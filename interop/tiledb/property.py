@@ -296,7 +296,7 @@ class Case:
             asked.append(f"count({name}) AS {name}_n, min({name}) AS {name}_min, max({name}) AS {name}_max")
         ours, = json.loads(self.run("sql", f"SELECT {', '.join(asked)} FROM '{self.uri}'", "--json", "--full-domain", "--at", when))
         if theirs != ours:
-            raise Failure(f"counts and bounds {theirs} of theirs, {ours} of ours")
+            raise Failure(f"counts and bounds {theirs} in the original, {ours} here")
 
     def compare(self):
         whens = [self.clock] + [self.rng.randint(10, self.clock) for _ in range(2)]
@@ -304,7 +304,7 @@ class Case:
             theirs, ours = self.rows_of_theirs(when), self.rows_of_ours(when)
             if theirs != ours:
                 first = next((i for i, (a, b) in enumerate(zip(theirs, ours)) if a != b), min(len(theirs), len(ours)))
-                raise Failure(f"at {when}: {len(theirs)} rows of theirs, {len(ours)} of ours; row {first}: "
+                raise Failure(f"at {when}: {len(theirs)} rows in the original, {len(ours)} here; row {first}: "
                               f"{theirs[first:first + 1]} and {ours[first:first + 1]}")
         self.compare_bounds(whens[0])
         info = json.loads(self.run("info", self.uri, "--json"))
@@ -312,12 +312,12 @@ class Case:
         fragments = tiledb.FragmentInfoList(self.uri)
         others = sorted((f.uri.rstrip("/").split("/")[-1], tuple(f.timestamp_range)) for f in fragments)
         if mine != others:
-            raise Failure(f"fragments {others} of theirs, {mine} of ours")
+            raise Failure(f"fragments {others} in the original, {mine} here")
         with tiledb.open(self.uri) as array:
             meta = {key: array.meta[key] for key in array.meta.keys()}
         got = {key: entry["value"] for key, entry in info["metadata"].items()}
         if meta != got:
-            raise Failure(f"metadata {meta} of theirs, {got} of ours")
+            raise Failure(f"metadata {meta} in the original, {got} here")
         report = json.loads(self.run("verify", self.uri, "--deep", "--json"))
         if not report["ok"]:
             raise Failure(f"findings {report['findings']}")

@@ -173,7 +173,7 @@ impl ResourceArgs {
     }
 }
 
-/// The condition of `--where`, in the words of SQL.
+/// The condition of `--where`, in SQL.
 #[cfg(feature = "sql")]
 pub(crate) fn parse_condition(text: &str) -> Result<Predicate> {
     tesselle_sql::condition(text)

@@ -1,4 +1,4 @@
-//! An append: rows, or an array, for a table that exists.
+//! An append: rows, or an array, for an existing table.
 
 use std::sync::Arc;
 

@@ -44,6 +44,11 @@ pub trait Container: Send + Sync {
         None
     }
 
+    /// The schema from which an empty container can be created, as JSON. `None` for formats without such a schema.
+    fn schema_json(&self) -> Result<Option<Value>> {
+        Ok(None)
+    }
+
     /// Every byte range with its meaning.
     fn layout(&self) -> Result<LayoutMap>;
 
@@ -125,7 +130,8 @@ pub struct ColumnDescription {
 }
 
 impl ColumnDescription {
-    fn to_json(&self) -> Value {
+    /// The object of a column in `info --json`.
+    pub fn to_json(&self) -> Value {
         let mut object = Map::new();
         object.insert("name".into(), self.name.as_str().into());
         object.insert("type".into(), self.kind.as_str().into());

@@ -261,7 +261,7 @@ impl Error {
         self.0.hint.as_ref().map(ToString::to_string)
     }
 
-    /// The error as one line, with the actions of its hint in the words of a front end.
+    /// The error as one line, with the actions of its hint worded by a front end.
     pub fn worded(&self, wording: impl Fn(&Action) -> String) -> String {
         match &self.0.hint {
             Some(hint) => format!("{}; {}", self.without_hint(), hint.word(wording)),
@@ -269,7 +269,7 @@ impl Error {
         }
     }
 
-    /// The error as a JSON object, with the actions of its hint in the words of a front end.
+    /// The error as a JSON object, with the actions of its hint worded by a front end.
     pub fn to_json(&self, wording: impl Fn(&Action) -> String) -> serde_json::Value {
         serde_json::json!({ "error": {
             "kind": self.class_name(),

@@ -6,7 +6,6 @@ use arrow_schema::SchemaRef;
 use bytes::Bytes;
 
 use crate::append::AppendRequest;
-use crate::array::ArrayView;
 use crate::container::Container;
 use crate::driver::Driver;
 use crate::error::{Error, Result};
@@ -83,18 +82,6 @@ pub trait Format: Send + Sync {
     ) -> Result<Box<dyn Sink>> {
         let target = WriteTarget::Location(location.clone());
         Ok(self.start(WriteRequest::new(target, schema, options.clone()), driver)?.sink)
-    }
-
-    /// Writes a whole array with known cells only.
-    fn create_from_array(
-        &self,
-        location: &Location,
-        source: &dyn ArrayView,
-        options: &WriteOptions,
-        driver: &Driver,
-    ) -> Result<Summary> {
-        let target = WriteTarget::Location(location.clone());
-        Ok(self.write_array(ArrayRequest::new(target, source, options.clone()), driver)?.summary)
     }
 
     /// Rewrites a whole container as another one of the same format.

@@ -29,6 +29,7 @@ mod request;
 mod scalar;
 mod scan;
 mod selection;
+mod setters;
 mod sink;
 mod stats;
 pub mod storage;

@@ -7,6 +7,7 @@ use arrow_schema::DataType;
 use crate::driver::CancelToken;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
+use crate::setters;
 
 /// How to open a container.
 #[non_exhaustive]
@@ -37,84 +38,19 @@ pub struct OpenOptions {
     pub cancel: CancelToken,
 }
 
-impl OpenOptions {
-    /// Sets [`OpenOptions::between`](Self#structfield.between).
-    #[must_use]
-    pub fn with_between(mut self, between: impl Into<Option<(u64, u64)>>) -> Self {
-        self.between = between.into();
-        self
-    }
-
-    /// Sets [`OpenOptions::key`](Self#structfield.key).
-    #[must_use]
-    pub fn with_key(mut self, key: impl Into<Option<Secret>>) -> Self {
-        self.key = key.into();
-        self
-    }
-
-    /// Sets [`OpenOptions::raw`](Self#structfield.raw).
-    #[must_use]
-    pub fn with_raw(mut self, raw: bool) -> Self {
-        self.raw = raw;
-        self
-    }
-
-    /// Sets [`OpenOptions::text_as_binary`](Self#structfield.text_as_binary).
-    #[must_use]
-    pub fn with_text_as_binary(mut self, text_as_binary: bool) -> Self {
-        self.text_as_binary = text_as_binary;
-        self
-    }
-
-    /// Sets [`OpenOptions::full_domain`](Self#structfield.full_domain).
-    #[must_use]
-    pub fn with_full_domain(mut self, full_domain: bool) -> Self {
-        self.full_domain = full_domain;
-        self
-    }
-
-    /// Sets [`OpenOptions::types`](Self#structfield.types).
-    #[must_use]
-    pub fn with_types(mut self, types: Vec<(String, DataType)>) -> Self {
-        self.types = types;
-        self
-    }
-
-    /// Sets [`OpenOptions::text`](Self#structfield.text).
-    #[must_use]
-    pub fn with_text(mut self, text: TextOptions) -> Self {
-        self.text = text;
-        self
-    }
-
-    /// Sets [`OpenOptions::deleted`](Self#structfield.deleted).
-    #[must_use]
-    pub fn with_deleted(mut self, deleted: bool) -> Self {
-        self.deleted = deleted;
-        self
-    }
-
-    /// Sets [`OpenOptions::fill`](Self#structfield.fill).
-    #[must_use]
-    pub fn with_fill(mut self, fill: impl Into<Option<String>>) -> Self {
-        self.fill = fill.into();
-        self
-    }
-
-    /// Sets [`OpenOptions::limits`](Self#structfield.limits).
-    #[must_use]
-    pub fn with_limits(mut self, limits: Limits) -> Self {
-        self.limits = limits;
-        self
-    }
-
-    /// Sets [`OpenOptions::cancel`](Self#structfield.cancel).
-    #[must_use]
-    pub fn with_cancel(mut self, cancel: CancelToken) -> Self {
-        self.cancel = cancel;
-        self
-    }
-}
+setters! { OpenOptions {
+    with_between => between: impl Into<Option<(u64, u64)>>,
+    with_key => key: impl Into<Option<Secret>>,
+    with_raw => raw: bool,
+    with_text_as_binary => text_as_binary: bool,
+    with_full_domain => full_domain: bool,
+    with_types => types: Vec<(String, DataType)>,
+    with_text => text: TextOptions,
+    with_deleted => deleted: bool,
+    with_fill => fill: impl Into<Option<String>>,
+    with_limits => limits: Limits,
+    with_cancel => cancel: CancelToken,
+} }
 
 /// How files of delimited text are read, which do not state it themselves.
 #[non_exhaustive]
@@ -128,28 +64,11 @@ pub struct TextOptions {
     pub null: Option<String>,
 }
 
-impl TextOptions {
-    /// Sets [`TextOptions::delimiter`](Self#structfield.delimiter).
-    #[must_use]
-    pub fn with_delimiter(mut self, delimiter: impl Into<Option<u8>>) -> Self {
-        self.delimiter = delimiter.into();
-        self
-    }
-
-    /// Sets [`TextOptions::no_header`](Self#structfield.no_header).
-    #[must_use]
-    pub fn with_no_header(mut self, no_header: bool) -> Self {
-        self.no_header = no_header;
-        self
-    }
-
-    /// Sets [`TextOptions::null`](Self#structfield.null).
-    #[must_use]
-    pub fn with_null(mut self, null: impl Into<Option<String>>) -> Self {
-        self.null = null.into();
-        self
-    }
-}
+setters! { TextOptions {
+    with_delimiter => delimiter: impl Into<Option<u8>>,
+    with_no_header => no_header: bool,
+    with_null => null: impl Into<Option<String>>,
+} }
 
 impl TextOptions {
     /// The delimiter that a caller spells: one ASCII character, or a name such as `tab`.
@@ -220,28 +139,11 @@ pub struct WriteOptions {
     pub settings: Settings,
 }
 
-impl WriteOptions {
-    /// Sets [`WriteOptions::overwrite`](Self#structfield.overwrite).
-    #[must_use]
-    pub fn with_overwrite(mut self, overwrite: bool) -> Self {
-        self.overwrite = overwrite;
-        self
-    }
-
-    /// Sets [`WriteOptions::table`](Self#structfield.table).
-    #[must_use]
-    pub fn with_table(mut self, table: impl Into<Option<String>>) -> Self {
-        self.table = table.into();
-        self
-    }
-
-    /// Sets [`WriteOptions::settings`](Self#structfield.settings).
-    #[must_use]
-    pub fn with_settings(mut self, settings: Settings) -> Self {
-        self.settings = settings;
-        self
-    }
-}
+setters! { WriteOptions {
+    with_overwrite => overwrite: bool,
+    with_table => table: impl Into<Option<String>>,
+    with_settings => settings: Settings,
+} }
 
 /// Settings by name; the format must accept every one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

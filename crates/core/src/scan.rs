@@ -8,6 +8,7 @@ use arrow_schema::{Schema, SchemaRef};
 use crate::error::{Error, Result};
 use crate::predicate::Predicate;
 use crate::selection::Selection;
+use crate::setters;
 
 /// A read request to a table. The default reads everything.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -25,6 +26,14 @@ pub struct Scan {
     /// Rows per batch, if the table can choose; `None` is the table's default.
     pub batch_rows: Option<usize>,
 }
+
+setters! { Scan {
+    with_columns => columns: impl Into<Option<Vec<String>>>,
+    with_predicate => predicate: impl Into<Option<Predicate>>,
+    with_selection => selection: impl Into<Option<Selection>>,
+    with_limit => limit: impl Into<Option<u64>>,
+    with_batch_rows => batch_rows: impl Into<Option<usize>>,
+} }
 
 impl Scan {
     /// Everything.
@@ -50,41 +59,6 @@ impl Scan {
     #[must_use]
     pub fn select(mut self, selection: Selection) -> Self {
         self.selection = Some(selection);
-        self
-    }
-
-    /// Sets [`Scan::columns`](Self#structfield.columns).
-    #[must_use]
-    pub fn with_columns(mut self, columns: impl Into<Option<Vec<String>>>) -> Self {
-        self.columns = columns.into();
-        self
-    }
-
-    /// Sets [`Scan::predicate`](Self#structfield.predicate).
-    #[must_use]
-    pub fn with_predicate(mut self, predicate: impl Into<Option<Predicate>>) -> Self {
-        self.predicate = predicate.into();
-        self
-    }
-
-    /// Sets [`Scan::selection`](Self#structfield.selection).
-    #[must_use]
-    pub fn with_selection(mut self, selection: impl Into<Option<Selection>>) -> Self {
-        self.selection = selection.into();
-        self
-    }
-
-    /// Sets [`Scan::limit`](Self#structfield.limit).
-    #[must_use]
-    pub fn with_limit(mut self, limit: impl Into<Option<u64>>) -> Self {
-        self.limit = limit.into();
-        self
-    }
-
-    /// Sets [`Scan::batch_rows`](Self#structfield.batch_rows).
-    #[must_use]
-    pub fn with_batch_rows(mut self, batch_rows: impl Into<Option<usize>>) -> Self {
-        self.batch_rows = batch_rows.into();
         self
     }
 

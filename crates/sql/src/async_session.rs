@@ -299,7 +299,7 @@ impl AsyncSession {
 
     /// The scan of one file that a query is, if it is no more than that.
     fn plain(&self, plan: &LogicalPlan) -> Option<crate::copy::Plain> {
-        // Conditions mean what they say once their types are coerced.
+        // Conditions can be translated once their types are coerced.
         let state = self.context.state();
         let analyzed = state.analyzer().execute_and_check(plan.clone(), state.config_options(), |_, _| {});
         plain(&analyzed.ok()?)

@@ -23,7 +23,8 @@ use crate::decimals::DecimalsAmongFloats;
 use crate::error::ours;
 use crate::statement;
 
-/// Reads a condition: what a [`Predicate`] can say becomes one, which prunes; the rest is evaluated as SQL does.
+/// Parses a condition. The parts that a [`Predicate`] can express become one, which prunes; the rest is evaluated by
+/// DataFusion.
 /// Names of columns are taken as they are written, with quotes or without.
 pub fn condition(text: &str) -> Result<Predicate> {
     if let Ok(predicate) = text.parse() {

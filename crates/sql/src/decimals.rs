@@ -13,7 +13,7 @@ use datafusion::logical_expr::expr::{AggregateFunction, InList, ScalarFunction, 
 use datafusion::logical_expr::expr_rewriter::FunctionRewrite;
 use datafusion::logical_expr::{Between, BinaryExpr, Case, Expr, ExprSchemable, Operator, cast};
 
-/// Functions that return a decimal for a decimal, or say what it is.
+/// Functions that return a decimal for a decimal, or its type.
 const EXACT: [&str; 14] = [
     "abs",
     "arrow_cast",

@@ -1,4 +1,4 @@
-//! Errors of the two worlds.
+//! Conversion between Tesselle and DataFusion errors.
 
 use datafusion::common::{DataFusionError, SchemaError};
 use tesselle::{Action, Error, ErrorKind};
@@ -106,7 +106,7 @@ fn schema_error(error: &SchemaError) -> Error {
 fn exhausted(text: &str) -> String {
     let who = text.split(" for ").nth(1).and_then(|rest| rest.split([' ', '[', '#', '(']).next());
     match who.filter(|who| who.starts_with(|c: char| c.is_ascii_uppercase())) {
-        Some(who) => format!("the query needs more memory than it may use: {who} cannot go on"),
+        Some(who) => format!("the query needs more memory than it may use: {who} cannot continue"),
         None => format!("the query needs more memory than it may use: {text}"),
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use tesselle::OpenOptions;
+use tesselle::core::setters;
 use tesselle::driver::{CancelToken, Progress, Silent};
 
 /// How a session is set up.
@@ -23,49 +24,14 @@ pub struct SessionOptions {
     pub progress: Arc<dyn Progress>,
 }
 
-impl SessionOptions {
-    /// Sets [`SessionOptions::threads`](Self#structfield.threads).
-    #[must_use]
-    pub fn with_threads(mut self, threads: impl Into<Option<usize>>) -> Self {
-        self.threads = threads.into();
-        self
-    }
-
-    /// Sets [`SessionOptions::memory`](Self#structfield.memory).
-    #[must_use]
-    pub fn with_memory(mut self, memory: impl Into<Option<u64>>) -> Self {
-        self.memory = memory.into();
-        self
-    }
-
-    /// Sets [`SessionOptions::open`](Self#structfield.open).
-    #[must_use]
-    pub fn with_open(mut self, open: OpenOptions) -> Self {
-        self.open = open;
-        self
-    }
-
-    /// Sets [`SessionOptions::pushdown`](Self#structfield.pushdown).
-    #[must_use]
-    pub fn with_pushdown(mut self, pushdown: bool) -> Self {
-        self.pushdown = pushdown;
-        self
-    }
-
-    /// Sets [`SessionOptions::cancel`](Self#structfield.cancel).
-    #[must_use]
-    pub fn with_cancel(mut self, cancel: CancelToken) -> Self {
-        self.cancel = cancel;
-        self
-    }
-
-    /// Sets [`SessionOptions::progress`](Self#structfield.progress).
-    #[must_use]
-    pub fn with_progress(mut self, progress: Arc<dyn Progress>) -> Self {
-        self.progress = progress;
-        self
-    }
-}
+setters! { SessionOptions {
+    with_threads => threads: impl Into<Option<usize>>,
+    with_memory => memory: impl Into<Option<u64>>,
+    with_open => open: OpenOptions,
+    with_pushdown => pushdown: bool,
+    with_cancel => cancel: CancelToken,
+    with_progress => progress: Arc<dyn Progress>,
+} }
 
 impl std::fmt::Debug for SessionOptions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

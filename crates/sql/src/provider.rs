@@ -1,4 +1,4 @@
-//! A table of ours as a table of DataFusion.
+//! A Tesselle table as a DataFusion table provider.
 
 use std::sync::Arc;
 

@@ -64,7 +64,7 @@ impl Session {
         self.runtime.block_on(self.interrupt.or(self.inner.register(name, uri)))?
     }
 
-    /// Makes every file and container in a folder a table, named in lower case by its name without the ending; returns
+    /// Registers every file and container in a folder as a table under its lower-case name without the extension; returns
     /// the names. Files of no known format are left alone.
     pub fn register_folder(&self, folder: &str) -> Result<Vec<String>> {
         self.runtime.block_on(self.interrupt.or(self.inner.register_folder(folder)))?

@@ -1,4 +1,4 @@
-//! Hints of errors in the words of SQL.
+//! Hints of errors in SQL terms.
 
 use tesselle::core::shown;
 use tesselle::{Action, Error};

@@ -1,4 +1,4 @@
-//! Adding to a container that exists: rows, or an array along an axis.
+//! Appending to an existing container: rows, or an array along an axis.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::registry;
 use crate::run::{RunOn, run_methods};
 use crate::scan::scan_methods;
 
-/// Starts to put together an addition of what `input` holds to the container, or to the table of it, that `output` names.
+/// Builds an append of the contents of `input` to the container or table `output`.
 ///
 /// ```
 /// # let folder = tempfile::tempdir()?;
@@ -34,17 +34,17 @@ pub fn append(input: impl Into<String>, output: impl Into<String>) -> Append {
     Append::new(Source::Uri(input.into()), output.into())
 }
 
-/// Starts to put together an addition of rows to the container, or to the table of it, that `output` names.
+/// Builds an append of rows to the container or table `output`.
 pub fn append_rows(rows: RowStream<'static>, output: impl Into<String>) -> Append {
     Append::new(Source::Rows(rows), output.into())
 }
 
-/// Starts to put together an addition of an array to the dense array that `output` names.
+/// Builds an append of an array to the dense array `output`.
 pub fn append_array(array: impl Into<Arc<dyn ArrayView>>, output: impl Into<String>) -> Append {
     Append::new(Source::Array(array.into()), output.into())
 }
 
-/// An addition that is put together. See [`append`].
+/// A builder for an append. See [`append`].
 #[must_use = "nothing is added before `run`"]
 pub struct Append {
     source: Source,

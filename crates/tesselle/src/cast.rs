@@ -8,7 +8,7 @@ use arrow_array::{ArrayRef, RecordBatch};
 use arrow_cast::{CastOptions, can_cast_types, cast_with_options};
 use arrow_schema::{ArrowError, DataType, Schema, TimeUnit};
 use tesselle_core::driver::Rows;
-use tesselle_core::{Action, Error, Result, RowStream, type_name};
+use tesselle_core::{Action, At, Error, Result, RowStream, type_name};
 
 /// `rows` with these columns cast. A value that does not fit its new type ends the stream with an error.
 pub(crate) fn cast(rows: Rows, casts: &[(String, DataType)]) -> Result<RowStream<'static>> {
@@ -22,7 +22,7 @@ pub(crate) fn cast(rows: Rows, casts: &[(String, DataType)]) -> Result<RowStream
         let known = source.fields().iter().map(|field| field.name().as_str());
         let at = source.index_of(name).map_err(|_| Error::unknown_name("column", name, known))?;
         // A column may be cast more than once, one after the other.
-        let from = fields.get(at).map_or(&DataType::Null, |field| field.data_type());
+        let from = fields.at(at)?.data_type();
         if !can_cast_types(from, to) {
             return Err(Error::invalid(format!(
                 "column '{name}' of type {} cannot be cast to {}",

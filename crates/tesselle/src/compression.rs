@@ -1,6 +1,6 @@
-//! Compressed files of text: `x.csv.gz`, `x.jsonl.zst`.
+//! Compressed text files: `x.csv.gz`, `x.jsonl.zst`.
 //!
-//! They are decompressed once when they are opened, into memory or a temporary file, for a table reads by position.
+//! They are decompressed once when they are opened, into memory or a temporary file, because a table reads by position.
 
 use std::io::{BufReader, Read, Write};
 
@@ -20,7 +20,7 @@ pub enum Compression {
 }
 
 impl Compression {
-    /// The compression that the name of a file asks for.
+    /// The compression according to the file name.
     pub fn of(name: &str) -> Option<Self> {
         match name.rsplit_once('.')?.1.to_ascii_lowercase().as_str() {
             "gz" => Some(Self::Gzip),
@@ -29,7 +29,7 @@ impl Compression {
         }
     }
 
-    /// The name without the ending of a compression.
+    /// The name without the extension of a compression.
     pub fn inner_name(name: &str) -> &str {
         match Self::of(name) {
             Some(_) => name.rsplit_once('.').map_or(name, |(inner, _)| inner),
@@ -37,7 +37,7 @@ impl Compression {
         }
     }
 
-    /// The decompressed content of a local file, under the name that it has without the ending.
+    /// The decompressed content of a local file, under its name without the extension.
     pub(crate) fn decompressed(self, path: &str) -> Result<Location> {
         let failed = |error| Error::io(format!("cannot read '{path}'"), error);
         let file = BufReader::new(std::fs::File::open(path).map_err(failed)?);
@@ -72,7 +72,7 @@ enum Encoder {
     Zstd(Vec<u8>),
 }
 
-/// A file that is compressed on its way.
+/// A staged file that compresses its content.
 struct CompressedStaged {
     inner: Box<dyn Staged>,
     encoder: Encoder,

@@ -154,7 +154,7 @@ pub use scan::TableScan;
 pub use search::{Index, Search, index, search};
 #[cfg(feature = "async")]
 pub use stream::RowStream;
-/// The seams that formats implement, for those who add a format or drive one by hand.
+/// The traits that formats implement, for adding a format or using one directly.
 pub use tesselle_core as core;
 pub use tesselle_core::driver::{CancelToken, Rows, default_driver, set_default_driver};
 pub use tesselle_core::{

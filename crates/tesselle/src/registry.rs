@@ -46,7 +46,7 @@ pub fn format_by_name(name: &str) -> Result<&'static dyn Format> {
     found.ok_or_else(|| Error::unknown_name("format", name, names()))
 }
 
-/// The format that writes files with this name's ending; text may be compressed.
+/// The format that writes files with this file name extension; text may be compressed.
 pub fn format_by_extension(name: &str) -> Option<&'static dyn Format> {
     let (_, end) = Compression::inner_name(name).rsplit_once('.')?;
     let known = |format: &&dyn Format| format.extensions().iter().any(|e| e.eq_ignore_ascii_case(end));

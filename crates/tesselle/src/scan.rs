@@ -41,7 +41,7 @@ macro_rules! scan_methods {
 }
 pub(crate) use scan_methods;
 
-/// A scan of a table that is put together: everything, until it is narrowed. See [`DatasetTable::scan`].
+/// A builder for a scan of a table `[default: all rows and columns]`. See [`DatasetTable::scan`].
 #[derive(Clone)]
 #[must_use = "nothing is read before `rows`"]
 pub struct TableScan {

@@ -1,7 +1,7 @@
 //! Keyword search over search segments: tatami files with an inverted index.
 //!
-//! [`search`] answers a query from one segment or a folder of them, [`index`] builds a segment from the rows of any table. The rest
-//! is for those who keep segments open, delete documents or merge segments.
+//! [`search`] runs a query on one segment or a folder of them, [`index`] builds a segment from the rows of any table. The
+//! other items keep segments open, delete documents and merge segments.
 //!
 //! ```
 //! # let folder = tempfile::tempdir()?;

@@ -1,4 +1,4 @@
-//! Reading on the caller's runtime, whichever it is.
+//! Reading on the caller's asynchronous runtime.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};

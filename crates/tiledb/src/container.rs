@@ -56,6 +56,10 @@ impl Container for ArrayContainer {
         counts.into_iter().try_fold(0_u64, |sum, count| sum.checked_add(count?))
     }
 
+    fn schema_json(&self) -> Result<Option<Json>> {
+        describe::schema(&self.array).map(Some)
+    }
+
     fn layout(&self) -> Result<LayoutMap> {
         layout::layout(&self.array)
     }

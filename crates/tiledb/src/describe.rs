@@ -1,5 +1,7 @@
 //! The output of `info` for arrays.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value as Json, json};
 use tesselle_core::{ColumnDescription, ColumnRole, Description, TableDescription};
 
@@ -7,6 +9,7 @@ use crate::Result;
 use crate::domain::written_box;
 use crate::filter::{Filter, Pipeline};
 use crate::meta::dimension::VAR;
+use crate::meta::enumeration::Enumeration;
 use crate::meta::key_value::MetadataValue;
 use crate::meta::label::DimensionLabel;
 use crate::meta::value::Bounds;
@@ -20,37 +23,15 @@ pub(crate) fn describe(array: &Array) -> Result<Description> {
     let schema = &array.schema;
     let mut out = Description::new(crate::NAME, schema.version.to_string());
     out.metadata = metadata_json(&array.metadata)?;
-    let kind = if array.is_dense() { "dense" } else { "sparse" };
-    let mut extra = Map::new();
-    extra.insert("kind".into(), kind.into());
-    extra.insert("allows_dups".into(), schema.allows_dups.into());
-    extra.insert("tile_order".into(), schema.tile_order.name().into());
-    extra.insert("cell_order".into(), schema.cell_order.name().into());
-    extra.insert("capacity".into(), schema.capacity.into());
-    extra.insert("coords_filters".into(), filters_json(&schema.coords_filters));
-    extra.insert("offsets_filters".into(), filters_json(&schema.offsets_filters));
-    extra.insert("validity_filters".into(), filters_json(&schema.validity_filters));
+    let mut extra = storage_facts(array);
     extra.insert("encrypted".into(), array.key.is_some().into());
     let fragments = array.fragments.iter().map(|fragment| fragment_json(fragment));
     extra.insert("fragments".into(), fragments.collect::<Result<Vec<_>>>()?.into());
-    let mut enumerations = Map::new();
-    for (name, enumeration) in &array.enumerations {
-        let entry = json!({
-            "type": enumeration.datatype.name(),
-            "ordered": enumeration.ordered,
-            "values": enumeration.values_json()?,
-        });
-        enumerations.insert(name.clone(), entry);
-    }
-    extra.insert("enumerations".into(), Json::Object(enumerations));
-    let current = schema.current_domain.as_ref();
-    extra.insert("current_domain".into(), ranges_json(current.map(Vec::as_slice)));
+    extra.insert("enumerations".into(), enumerations_json(array)?);
+    extra.insert("current_domain".into(), ranges_json(schema.current_domain.as_deref()));
     extra.insert("non_empty_domain".into(), ranges_json(array.non_empty_domain().as_deref()));
-    let labels = schema.labels.iter().map(|label| (label.name.clone(), label_json(label)));
-    extra.insert("labels".into(), Json::Object(labels.collect()));
+    extra.insert("labels".into(), labels_json(array));
     out.extra = extra;
-    let columns = array.columns.iter().map(|column| column_description(array, column));
-    let columns = columns.collect::<Result<Vec<_>>>()?;
     let mut extra = Map::new();
     if array.is_dense() {
         let grid = schema.grid()?;
@@ -58,8 +39,57 @@ pub(crate) fn describe(array: &Array) -> Result<Description> {
         extra.insert("row_domain".into(), ranges_json(rows.as_deref()));
         extra.insert("sizes".into(), sizes_json(array, &grid)?);
     }
+    let columns = columns(array)?;
     out.tables = vec![TableDescription { name: String::new(), rows: array.rows(), columns, extra }];
     Ok(out)
+}
+
+/// The part of the description from which an empty array can be created: what
+/// [`NewSchema::from_json`](crate::write::NewSchema::from_json) reads.
+pub(crate) fn schema(array: &Array) -> Result<Json> {
+    let mut out = storage_facts(array);
+    out.insert("enumerations".into(), enumerations_json(array)?);
+    out.insert("current_domain".into(), ranges_json(array.schema.current_domain.as_deref()));
+    out.insert("labels".into(), labels_json(array));
+    out.insert("columns".into(), columns(array)?.iter().map(ColumnDescription::to_json).collect());
+    Ok(Json::Object(out))
+}
+
+/// Kind, orders, capacity and the filters that all columns share.
+fn storage_facts(array: &Array) -> Map<String, Json> {
+    let schema = &array.schema;
+    let kind = if array.is_dense() { "dense" } else { "sparse" };
+    let mut out = Map::new();
+    out.insert("kind".into(), kind.into());
+    out.insert("allows_dups".into(), schema.allows_dups.into());
+    out.insert("tile_order".into(), schema.tile_order.name().into());
+    out.insert("cell_order".into(), schema.cell_order.name().into());
+    out.insert("capacity".into(), schema.capacity.into());
+    out.insert("coords_filters".into(), filters_json(&schema.coords_filters));
+    out.insert("offsets_filters".into(), filters_json(&schema.offsets_filters));
+    out.insert("validity_filters".into(), filters_json(&schema.validity_filters));
+    out
+}
+
+fn enumerations_json(array: &Array) -> Result<Json> {
+    let entry = |(name, enumeration): (&String, &Arc<Enumeration>)| {
+        let entry = json!({
+            "type": enumeration.datatype.name(),
+            "ordered": enumeration.ordered,
+            "values": enumeration.values_json()?,
+        });
+        Ok((name.clone(), entry))
+    };
+    Ok(Json::Object(array.enumerations.iter().map(entry).collect::<Result<_>>()?))
+}
+
+fn labels_json(array: &Array) -> Json {
+    let labels = array.schema.labels.iter().map(|label| (label.name.clone(), label_json(label)));
+    Json::Object(labels.collect())
+}
+
+fn columns(array: &Array) -> Result<Vec<ColumnDescription>> {
+    array.columns.iter().map(|column| column_description(array, column)).collect()
 }
 
 /// Cells and uncompressed bytes of the domain, the current domain and the non-empty domain of a dense array; null if there is

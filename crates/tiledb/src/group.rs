@@ -142,8 +142,8 @@ impl Group {
     }
 
     /// Calls `take` with the name and the location of every array, those of nested groups under the path of their group.
-    /// A member that cannot be reached is a name whose location is the error, so that nobody takes a group for whole
-    /// that is not.
+    /// A member that cannot be reached is passed with the error as its location, so that an incomplete group is
+    /// noticed.
     fn gather(&self, depth: usize, path: &str, take: &mut dyn FnMut(String, Result<Location>)) {
         for member in &self.members {
             let name = format!("{path}{}", member.key());

@@ -1,4 +1,4 @@
-//! `tess append`: rows, or an array, for a container that exists.
+//! `tess append`: adds rows, or an array, to an existing container.
 
 use std::time::Instant;
 

@@ -53,7 +53,7 @@ impl Case {
         folder::copy(prepared, &clean);
         let old = self.values(&clean);
         let whole = killer::run(TESS, &words(self.command), &clean, None);
-        assert_eq!(whole.code, Some(0), "tess {} fails where nobody kills it", self.command);
+        assert_eq!(whole.code, Some(0), "tess {} fails without being killed", self.command);
         assert!(!whole.calls.is_empty(), "tess {} changes nothing", self.command);
         let new = self.values(&clean);
         assert_eq!(folder::debris(&clean), Vec::<String>::new(), "tess {}", self.command);

@@ -1,7 +1,7 @@
 //! Runs a program and kills it right before its n-th system call that changes something on the disk.
 //!
-//! The program is traced: every system call of every thread is counted, whoever makes it, so nothing that writes past the
-//! storage layer escapes.
+//! The program is traced: every system call of every thread is counted, so writes that bypass the storage layer are
+//! counted as well.
 
 use std::collections::BTreeMap;
 use std::fs;

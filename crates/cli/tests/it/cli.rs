@@ -115,7 +115,7 @@ fn exit_codes_and_error_objects_are_stable() {
     let folder = tempfile::tempdir().unwrap();
     let (npy, tet) = sample(folder.path());
     let junk = folder.path().join("junk.bin");
-    std::fs::write(&junk, b"nothing of ours").unwrap();
+    std::fs::write(&junk, b"an unknown format").unwrap();
     let cut = folder.path().join("cut.tet");
     std::fs::write(&cut, &std::fs::read(&tet).unwrap()[..100]).unwrap();
     let missing = folder.path().join("missing.tet");
@@ -218,7 +218,7 @@ fn archive(folder: &Path) -> PathBuf {
     std::fs::copy(&tet, archive.join("deep/b.tet")).unwrap();
     std::fs::write(archive.join("deep/cut.tet"), &std::fs::read(&tet).unwrap()[..100]).unwrap();
     std::fs::write(archive.join("rows.csv"), "i,v\n1,2.5\n2,3.5\n").unwrap();
-    std::fs::write(archive.join("readme.md"), "# nothing of ours").unwrap();
+    std::fs::write(archive.join("readme.md"), "# an unknown format").unwrap();
     archive
 }
 

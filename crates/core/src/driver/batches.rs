@@ -1,4 +1,4 @@
-//! Running a plan: tasks run on the pool, batches come out one by one.
+//! Running a plan: tasks run on the pool, and batches are returned one by one.
 //!
 //! A task never blocks a thread while it waits for its consumer: when enough of its batches are pending, it is put
 //! aside, and it continues when they are taken. So any number of runs can be open on one pool, read by any consumers in
@@ -16,7 +16,6 @@
 //! 5. Cancellation wakes every consumer, regardless of the state of its tasks.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
@@ -33,7 +32,7 @@ use crate::stats::RunStats;
 use crate::storage::Storage;
 use crate::task::{Cost, Plan, Step, Task};
 
-/// The order in which batches come out.
+/// The order in which batches are returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Order {
     /// That of the plan.
@@ -112,7 +111,7 @@ impl Slot {
         many && self.batches.len() >= AHEAD
     }
 
-    /// Whether a task that paused should go on.
+    /// Whether a paused task should continue.
     fn is_low(&self) -> bool {
         let few = self.bytes <= self.room / 2 && self.batches.len() <= MOST_AHEAD / 2;
         few || self.batches.len() < AHEAD
@@ -220,7 +219,7 @@ impl Batches {
                 Poll::Ready(self.hand_out(item))
             }
             Poll::Pending => {
-                // Under the lock: whatever changes from here on finds the waker.
+                // Under the lock: any later change finds the waker.
                 let old = state.waker.replace(context.waker().clone());
                 drop(state);
                 drop(old);
@@ -391,23 +390,6 @@ impl Run {
 }
 
 impl Driver {
-    /// Steps one task to its end on this thread, for callers with their own threads. `emit` receives each batch and may
-    /// stop the work.
-    pub fn run_task(
-        &self,
-        storage: &dyn Storage,
-        task: &mut dyn Task,
-        emit: &mut dyn FnMut(RecordBatch) -> ControlFlow<()>,
-    ) -> Result<()> {
-        let cost = task.cost();
-        while let Some(batch) = self.step_to_batch(storage, task, cost, || false)? {
-            if emit(batch).is_break() {
-                break;
-            }
-        }
-        Ok(())
-    }
-
     /// Returns the next batch of one task, decoded on this thread, for callers with their own threads that pause
     /// between batches; `None` at the end. `cost` is the task's cost before its first step. A panic inside the task is
     /// an error.

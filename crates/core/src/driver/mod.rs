@@ -31,6 +31,7 @@ pub use scan::{Part, Rows, plan, scan, scan_part, split};
 pub use shared::{default_driver, set_default_driver};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::setters;
 
 /// How a driver is set up.
 #[non_exhaustive]
@@ -42,21 +43,10 @@ pub struct DriverOptions {
     pub memory: Option<u64>,
 }
 
-impl DriverOptions {
-    /// Sets [`DriverOptions::threads`](Self#structfield.threads).
-    #[must_use]
-    pub fn with_threads(mut self, threads: impl Into<Option<usize>>) -> Self {
-        self.threads = threads.into();
-        self
-    }
-
-    /// Sets [`DriverOptions::memory`](Self#structfield.memory).
-    #[must_use]
-    pub fn with_memory(mut self, memory: impl Into<Option<u64>>) -> Self {
-        self.memory = memory.into();
-        self
-    }
-}
+setters! { DriverOptions {
+    with_threads => threads: impl Into<Option<usize>>,
+    with_memory => memory: impl Into<Option<u64>>,
+} }
 
 /// Runs tasks.
 #[derive(Clone)]

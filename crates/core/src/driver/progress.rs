@@ -1,4 +1,4 @@
-//! Telling someone how far the work is.
+//! Progress reporting.
 
 /// Receives progress updates. Called often and from several threads: implementations must be cheap.
 pub trait Progress: Send + Sync {

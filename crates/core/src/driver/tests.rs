@@ -1,6 +1,5 @@
 //! The driver under load, errors, panics and impatient consumers.
 
-use std::ops::ControlFlow;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -239,9 +238,10 @@ fn a_piece_over_the_limit_is_refused_before_it_is_decoded() {
         assert!(error.to_string().contains("allow at least 48 MiB"), "{error}");
         assert!(batches.next().is_none());
     }
-    let error =
-        limited.run_task(&MemoryStorage::new(), &mut Large(48 << 20), &mut |_| ControlFlow::Continue(()));
-    assert_eq!(error.unwrap_err().kind(), ErrorKind::Limit);
+    let mut large = Large(48 << 20);
+    let cost = large.cost();
+    let error = limited.next_batch(&MemoryStorage::new(), &mut large, cost).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Limit);
     // A larger allowed size permits more; without a limit there is none.
     limited.with_largest_piece(64 << 20).check_piece(48 << 20).unwrap();
     Driver::new(&DriverOptions { threads: Some(1), memory: None }).unwrap().check_piece(1 << 40).unwrap();

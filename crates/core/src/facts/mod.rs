@@ -243,7 +243,7 @@ pub struct TableFacts {
     pub grid: Option<Grid>,
     /// Whether rows come in no particular order.
     pub unordered: bool,
-    /// The columns that identify a row, where their roles do not say so.
+    /// The columns that identify a row, if their roles do not.
     pub key: Vec<String>,
     /// Whether the series of a device share their timestamps.
     pub aligned: bool,

@@ -1,4 +1,4 @@
-//! Conditions that somebody else evaluates.
+//! Conditions that are evaluated outside of this crate.
 
 use std::fmt;
 use std::sync::Arc;

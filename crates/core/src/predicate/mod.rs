@@ -118,7 +118,7 @@ pub enum Predicate {
     Or(Vec<Predicate>),
     /// It is false.
     Not(Box<Predicate>),
-    /// What somebody else evaluates; it does not prune, and has no serialized form.
+    /// A condition with its own evaluation; it does not prune, and has no serialized form.
     #[cfg_attr(feature = "serde", serde(skip))]
     Custom(Custom),
 }
@@ -159,7 +159,7 @@ impl Predicate {
         }
     }
 
-    /// Whether a part of it is evaluated by somebody else.
+    /// Whether a part of it is a [`Custom`] condition.
     pub fn has_custom(&self) -> bool {
         match self {
             Self::Custom(_) => true,

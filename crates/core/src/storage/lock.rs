@@ -102,7 +102,7 @@ impl Drop for FileLock {
     }
 }
 
-/// Removes a lock file that a process has left which does not run any more. Files that are no locks of ours stay.
+/// Removes the lock file of a process that has ended. Other files are kept.
 pub(super) fn remove_stale(path: &Path) {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     if !(cfg!(unix) && name.starts_with('.') && name.ends_with(LOCK)) {

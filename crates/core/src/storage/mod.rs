@@ -156,14 +156,7 @@ pub trait Storage: Send + Sync + Debug {
 
 /// A mark on a staged path; see [`Storage::hold`].
 #[derive(Debug, Default)]
-pub struct Hold(Option<std::fs::File>);
-
-impl Hold {
-    /// Whether the storage could mark it.
-    pub fn is_marked(&self) -> bool {
-        self.0.is_some()
-    }
-}
+pub struct Hold(#[expect(dead_code, reason = "closing the file releases the mark")] Option<std::fs::File>);
 
 /// A staged file. Dropping it without `commit` leaves nothing behind.
 pub trait Staged: Send {

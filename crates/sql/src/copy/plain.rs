@@ -1,4 +1,4 @@
-//! Queries that are a scan of one file: their rows are converted, so that they keep what the file knows of them.
+//! Queries that are a scan of one file: they run as a conversion, which keeps the facts about the table.
 
 use arrow_schema::Schema;
 use datafusion::datasource::source_as_provider;
@@ -13,14 +13,14 @@ use tesselle::{Opener, Predicate, Scan, Table, Uri};
 use crate::filter::{Translated, translate};
 use crate::provider::TesselleTable;
 
-/// What a query reads: a file, and what of it.
+/// The file that a query reads, and the scan of it.
 pub(crate) struct Plain {
     pub(crate) uri: String,
     pub(crate) opener: Opener,
     pub(crate) scan: Scan,
 }
 
-/// All of the container of this name, whatever tables it has. `None` where the name is that of no single container.
+/// The whole container of this name, with all its tables. `None` if the name is not that of a single container.
 pub(crate) fn whole(uri: String, opener: Opener) -> Option<Plain> {
     let single = !is_pattern(&uri) && tesselle::detect(&Uri::parse(&uri).ok()?.location).is_ok();
     single.then(|| Plain { uri, opener, scan: Scan::all() })

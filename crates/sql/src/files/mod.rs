@@ -62,7 +62,7 @@ pub(crate) fn in_folder(folder: &str) -> tesselle::Result<Vec<String>> {
     Ok(known)
 }
 
-/// The last part of a path without its ending, also where it is compressed.
+/// The last part of a path without its extensions, including that of a compression.
 pub(crate) fn stem(uri: &str) -> &str {
     let name = uri.trim_end_matches('/').rsplit('/').next().unwrap_or(uri);
     let name = tesselle::Compression::inner_name(name);

@@ -213,7 +213,7 @@ fn copy_and_convert_write_the_same_file() {
     support::write_foreign(std::path::Path::new(&source), &rows);
     let session = support::session(true);
     let driver = Driver::new(&DriverOptions::default().with_threads(1)).unwrap();
-    for (format, columns, settings) in [
+    let cases = [
         ("tet", "time,a", &[("chunk", "100")][..]),
         ("zarr", "time,a", &[("chunk", "100")]),
         ("tsfile", "time,a,n", &[("device", "root.d"), ("compression", "SNAPPY")]),
@@ -221,9 +221,15 @@ fn copy_and_convert_write_the_same_file() {
         ("parquet", "time,a,n", &[]),
         ("arrow", "time,a,n", &[]),
         ("csv", "time,a,n", &[]),
+        ("tsv", "time,a,n", &[]),
         ("jsonl", "time,a,n", &[]),
         ("npy", "a", &[]),
-    ] {
+        ("tiledb", "time,a,n", &[("dims", "time")]),
+    ];
+    for format in tesselle::formats().iter().filter(|format| format.capabilities().rows_in) {
+        assert!(cases.iter().any(|(name, ..)| *name == format.name()), "{} is not compared", format.name());
+    }
+    for (format, columns, settings) in cases {
         let (one, other) = (format!("{root}/convert.{format}"), format!("{root}/copy.{format}"));
         let mut conversion = tesselle::convert(&source, &one).columns(columns.split(',')).on(&driver);
         for (name, value) in settings {
@@ -236,15 +242,12 @@ fn copy_and_convert_write_the_same_file() {
             if options.is_empty() { String::new() } else { format!("OPTIONS ({})", options.join(", ")) };
         let sql = format!("COPY (SELECT {columns} FROM '{source}' ORDER BY time) TO '{other}' {options}");
         session.query(&sql).and_then(tesselle_sql::Answer::finish).unwrap_or_else(|e| panic!("{sql}: {e}"));
-        assert!(content(one.as_ref()) == content(other.as_ref()), "{format}");
+        let same = match format {
+            "tiledb" => array_content(&one) == array_content(&other),
+            _ => content(one.as_ref()) == content(other.as_ref()),
+        };
+        assert!(same, "{format}");
     }
-    // Fragments of an array have random names; its cells are the same.
-    let (one, other) = (format!("{root}/convert.tiledb"), format!("{root}/copy.tiledb"));
-    tesselle::convert(&source, &one).set("dims", "time").on(&driver).run().unwrap();
-    let sql = format!("COPY (SELECT * FROM '{source}') TO '{other}' OPTIONS ('dims' 'time')");
-    session.query(&sql).and_then(tesselle_sql::Answer::finish).unwrap();
-    let found = tesselle::diff(&one, &other).on(&driver).run().unwrap();
-    assert!(found.is_equal(), "{found:?}");
 }
 
 /// One container of each format that has several tables, with tables of different columns and shapes.

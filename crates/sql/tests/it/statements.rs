@@ -1,4 +1,4 @@
-//! Statements that nobody would write: whatever they are, they are planned or refused, without a panic and without end.
+//! Mutated statements: each is planned or refused, without a panic and without a hang.
 
 use std::sync::mpsc::channel;
 use std::time::Duration;

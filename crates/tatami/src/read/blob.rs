@@ -68,13 +68,13 @@ impl BlobIndex {
     }
 
     /// The first ordinal of a run.
-    pub(crate) fn start(&self, run: usize) -> u64 {
-        self.starts.get(run).copied().unwrap_or(0)
+    pub(crate) fn start(&self, run: usize) -> Result<u64> {
+        Ok(*self.starts.at(run)?)
     }
 
     /// Decoded bytes of a run, as the footer states them.
-    pub(crate) fn decoded_len(&self, run: usize) -> u64 {
-        self.runs.get(run).map_or(0, |r| r.uncompressed)
+    pub(crate) fn decoded_len(&self, run: usize) -> Result<u64> {
+        Ok(self.entry(run)?.uncompressed)
     }
 
     /// The byte range of a run.
@@ -85,7 +85,7 @@ impl BlobIndex {
     }
 
     fn entry(&self, run: usize) -> Result<&BlobRun> {
-        self.runs.get(run).ok_or_else(|| Error::internal("a blob run that is not listed"))
+        self.runs.at(run)
     }
 
     /// Decodes the fetched bytes of a run.
@@ -179,7 +179,7 @@ impl BlobIndex {
             if !all {
                 return Ok(None);
             }
-            let first = self.start(*run);
+            let first = self.start(*run)?;
             let from = wanted.start.saturating_sub(first) as usize;
             let upto = (wanted.end.saturating_sub(first) as usize).min(starts.len() - 1);
             if offsets.is_empty()

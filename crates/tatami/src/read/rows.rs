@@ -217,7 +217,7 @@ impl File {
             };
             let run = index.run_of(ordinal)?;
             let decoded = self.run(&index, column, run)?;
-            let value = decoded.value(ordinal - index.start(run))?;
+            let value = decoded.value(ordinal - index.start(run)?)?;
             bytes = bytes.saturating_add(value.len());
             if i32::try_from(bytes).is_err() {
                 return Err(

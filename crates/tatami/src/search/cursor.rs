@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use tesselle_codec::Result;
+use tesselle_codec::{Result, Within};
 
 use super::meta::{BLOCK, SkipTable, decode_docs, decode_freqs, docs_len};
 
@@ -111,7 +111,7 @@ impl PostingCursor {
     #[inline]
     pub(crate) fn freq(&mut self) -> Result<u32> {
         self.decode_freqs()?;
-        Ok(self.freqs.get(self.pos).copied().unwrap_or(0))
+        Ok(self.freqs.value(self.pos))
     }
 
     /// Moves to the first document.
@@ -125,7 +125,7 @@ impl PostingCursor {
         if self.pos + 1 < self.len {
             self.decode_docs()?;
             self.pos += 1;
-            self.doc = self.docs.get(self.pos).copied().unwrap_or(END);
+            self.doc = self.docs.value(self.pos);
         } else {
             self.enter(self.block + 1);
         }
@@ -145,7 +145,7 @@ impl PostingCursor {
             }
         }
         self.decode_docs()?;
-        self.pos += before(self.docs.get(self.pos..self.len).unwrap_or_default(), target);
+        self.pos += before(self.docs.within(self.pos..self.len), target);
         self.doc = self.docs.get(self.pos).copied().unwrap_or(END);
         Ok(())
     }
@@ -158,7 +158,7 @@ impl PostingCursor {
             && first < end
         {
             let inside = (last.min(end - 1) - first.max(from) + 1) as f32 / (last - first + 1) as f32;
-            postings += inside * f32::from(self.table.count.get(block).copied().unwrap_or(0));
+            postings += inside * f32::from(self.table.count.value(block));
             block += 1;
         }
         postings as u64
@@ -187,11 +187,10 @@ impl PostingCursor {
             }
             self.decode_docs()?;
             self.decode_freqs()?;
-            let docs = self.docs.get(..self.len).unwrap_or_default();
+            let docs = self.docs.within(..self.len);
             let start = if first < from { before(docs, from) } else { 0 };
             let stop = if last < end { docs.len() } else { before(docs, end) };
-            let freqs = self.freqs.get(start..stop).unwrap_or_default();
-            take(docs.get(start..stop).unwrap_or_default(), freqs);
+            take(docs.within(start..stop), self.freqs.within(start..stop));
             block += 1;
         }
         Ok(())
@@ -236,14 +235,14 @@ impl PostingCursor {
         take: &mut impl FnMut(u32, u32) -> Result<()>,
     ) -> Result<()> {
         let range = part * PART..(part * PART + PART).min(self.len);
-        let freqs = self.freqs.get(range.clone()).unwrap_or_default();
+        let freqs = self.freqs.within(range.clone());
         // Counting vectorizes; most parts have none.
         if freqs.iter().map(|&freq| u32::from(freq > least)).sum::<u32>() == 0 {
             return Ok(());
         }
         self.decode_docs()?;
-        let freqs = self.freqs.get(range.clone()).unwrap_or_default();
-        let docs = self.docs.get(range).unwrap_or_default();
+        let freqs = self.freqs.within(range.clone());
+        let docs = self.docs.within(range);
         for (&doc, &freq) in docs.iter().zip(freqs) {
             if freq > least && doc >= from && doc < end {
                 take(doc, freq)?;
@@ -266,8 +265,8 @@ impl PostingCursor {
     pub(crate) fn bounds_in(&mut self, from: u32, end: u32) -> (u32, u32) {
         self.shallow = self.block_of(self.shallow.max(self.block), from);
         let Some(&first) = self.table.first.get(self.shallow) else { return (0, END) };
-        let firsts = self.table.first.get(self.shallow..).unwrap_or_default();
-        let freqs = self.table.max_freq.get(self.shallow..).unwrap_or_default();
+        let firsts = self.table.first.within(self.shallow..);
+        let freqs = self.table.max_freq.within(self.shallow..);
         let inside = firsts.iter().zip(freqs).take_while(|(first, _)| **first < end);
         (inside.map(|(_, freq)| *freq).max().unwrap_or(0), first.max(from))
     }
@@ -307,7 +306,7 @@ impl PostingCursor {
         let Some((first, last, _)) = self.block_bounds(self.block) else { return Ok(()) };
         let at = self.block_start();
         let src = self.payload.get(at..).unwrap_or_default();
-        let docs = self.docs.get_mut(..self.len).unwrap_or_default();
+        let docs = self.docs.within_mut(..self.len);
         self.freqs_at = at + decode_docs(src, first, last, docs)?;
         self.has_docs = true;
         Ok(())
@@ -328,7 +327,7 @@ impl PostingCursor {
             Some(len) if !self.has_docs => self.freqs_at = at + len,
             _ => self.decode_docs()?,
         }
-        let freqs = self.freqs.get_mut(..self.len).unwrap_or_default();
+        let freqs = self.freqs.within_mut(..self.len);
         let src = self.payload.get(self.freqs_at..).unwrap_or_default();
         self.block_end = self.freqs_at + decode_freqs(src, freqs)?;
         self.has_freqs = true;
@@ -350,7 +349,7 @@ impl PostingCursor {
         self.enter(block);
         self.decode_docs()?;
         self.decode_freqs()?;
-        Ok((self.docs.get(..self.len).unwrap_or_default(), self.freqs.get(..self.len).unwrap_or_default()))
+        Ok((self.docs.within(..self.len), self.freqs.within(..self.len)))
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 
 use tesselle_core::driver::parallel;
-use tesselle_core::{Action, Driver, Error, Location, OpenOptions, Predicate, Result};
+use tesselle_core::{Action, Driver, Error, Location, OpenOptions, Predicate, Result, setters};
 
 use super::boost::Boosts;
 use super::filter;
@@ -42,56 +42,15 @@ pub struct SearchOptions {
     pub boosts: Boosts,
 }
 
-impl SearchOptions {
-    /// Sets [`SearchOptions::k`](Self#structfield.k).
-    #[must_use]
-    pub fn with_k(mut self, k: usize) -> Self {
-        self.k = k;
-        self
-    }
-
-    /// Sets [`SearchOptions::offset`](Self#structfield.offset).
-    #[must_use]
-    pub fn with_offset(mut self, offset: usize) -> Self {
-        self.offset = offset;
-        self
-    }
-
-    /// Sets [`SearchOptions::total`](Self#structfield.total).
-    #[must_use]
-    pub fn with_total(mut self, total: bool) -> Self {
-        self.total = total;
-        self
-    }
-
-    /// Sets [`SearchOptions::syntax`](Self#structfield.syntax).
-    #[must_use]
-    pub fn with_syntax(mut self, syntax: Syntax) -> Self {
-        self.syntax = syntax;
-        self
-    }
-
-    /// Sets [`SearchOptions::filter`](Self#structfield.filter).
-    #[must_use]
-    pub fn with_filter(mut self, filter: impl Into<Option<Predicate>>) -> Self {
-        self.filter = filter.into();
-        self
-    }
-
-    /// Sets [`SearchOptions::highlight`](Self#structfield.highlight).
-    #[must_use]
-    pub fn with_highlight(mut self, highlight: impl Into<Option<usize>>) -> Self {
-        self.highlight = highlight.into();
-        self
-    }
-
-    /// Sets [`SearchOptions::boosts`](Self#structfield.boosts).
-    #[must_use]
-    pub fn with_boosts(mut self, boosts: Boosts) -> Self {
-        self.boosts = boosts;
-        self
-    }
-}
+setters! { SearchOptions {
+    with_k => k: usize,
+    with_offset => offset: usize,
+    with_total => total: bool,
+    with_syntax => syntax: Syntax,
+    with_filter => filter: impl Into<Option<Predicate>>,
+    with_highlight => highlight: impl Into<Option<usize>>,
+    with_boosts => boosts: Boosts,
+} }
 
 impl Default for SearchOptions {
     fn default() -> Self {

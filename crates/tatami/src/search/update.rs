@@ -6,11 +6,11 @@ use super::delete::{Deleted, Deletion, delete_member};
 use super::segment::Segment;
 use crate::collection::Collection;
 
-/// Adds the segment `name`, which lies in `folder`, to the collection there, and deletes from all other segments the
-/// documents whose ids it has.
+/// Adds the segment `name` in `folder` to the collection in that folder, and deletes the documents with the same ids
+/// from all other segments.
 ///
-/// The new documents are there before the old ones go: whoever searches in between finds one of the two, and an
-/// update that was interrupted is completed by running it again.
+/// The new documents are added before the old ones are deleted: a search in between finds one or both, and an
+/// interrupted update is completed by running it again.
 pub fn update(folder: &Location, name: &str, driver: &Driver) -> Result<Deleted> {
     let segment = Segment::open(&folder.join(name), &OpenOptions::default())?;
     let is_live = |doc: &u32| segment.live().is_none_or(|live| live.contains(*doc));

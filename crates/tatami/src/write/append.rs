@@ -1,4 +1,4 @@
-//! Rows for a file that exists: new row groups behind those it has, and a new footer.
+//! Appending rows to a file: new row groups after the existing ones, and a new footer.
 
 use tesselle_core::{Action, AppendRequest, Driver, Error, Result, Sink as _, Summary};
 
@@ -8,7 +8,7 @@ use crate::open::File;
 use crate::rewrite::with_facts;
 use crate::search::is_segment;
 
-/// Settings that say how new row groups are written; the columns of the file are what they are.
+/// Settings for new row groups; the columns of the file do not change.
 const SETTINGS: [&str; 7] = [
     "blob_buffer_bytes",
     "blob_run_bytes",
@@ -29,7 +29,7 @@ pub(crate) fn append(request: AppendRequest<'_>, driver: &Driver) -> Result<Summ
     }
     let location = &request.location;
     if location.is_dir()? || location.name().ends_with(".manifest") {
-        return Err(Error::invalid("a collection is not appended to as a whole")
+        return Err(Error::invalid("rows cannot be appended to a collection")
             .file(location.path())
             .hint("write the rows to a file and add that to the collection"));
     }

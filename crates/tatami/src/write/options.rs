@@ -1,6 +1,6 @@
 //! Options of the writer.
 
-use tesselle_core::{Action, Error, Result, Settings};
+use tesselle_core::{Action, Error, Result, Settings, setters};
 
 use crate::meta::types::Codec;
 
@@ -54,126 +54,25 @@ pub struct WriterOptions {
     pub minor: Option<u16>,
 }
 
-impl WriterOptions {
-    /// Sets [`WriterOptions::row_group_rows`](Self#structfield.row_group_rows).
-    #[must_use]
-    pub fn with_row_group_rows(mut self, row_group_rows: usize) -> Self {
-        self.row_group_rows = row_group_rows;
-        self
-    }
-
-    /// Sets [`WriterOptions::row_group_bytes`](Self#structfield.row_group_bytes).
-    #[must_use]
-    pub fn with_row_group_bytes(mut self, row_group_bytes: u64) -> Self {
-        self.row_group_bytes = row_group_bytes;
-        self
-    }
-
-    /// Sets [`WriterOptions::page_rows`](Self#structfield.page_rows).
-    #[must_use]
-    pub fn with_page_rows(mut self, page_rows: usize) -> Self {
-        self.page_rows = page_rows;
-        self
-    }
-
-    /// Sets [`WriterOptions::blob_run_bytes`](Self#structfield.blob_run_bytes).
-    #[must_use]
-    pub fn with_blob_run_bytes(mut self, blob_run_bytes: u64) -> Self {
-        self.blob_run_bytes = blob_run_bytes;
-        self
-    }
-
-    /// Sets [`WriterOptions::blob_buffer_bytes`](Self#structfield.blob_buffer_bytes).
-    #[must_use]
-    pub fn with_blob_buffer_bytes(mut self, blob_buffer_bytes: u64) -> Self {
-        self.blob_buffer_bytes = blob_buffer_bytes;
-        self
-    }
-
-    /// Sets [`WriterOptions::level`](Self#structfield.level).
-    #[must_use]
-    pub fn with_level(mut self, level: i32) -> Self {
-        self.level = level;
-        self
-    }
-
-    /// Sets [`WriterOptions::codec`](Self#structfield.codec).
-    #[must_use]
-    pub fn with_codec(mut self, codec: Codec) -> Self {
-        self.codec = codec;
-        self
-    }
-
-    /// Sets [`WriterOptions::profile`](Self#structfield.profile).
-    #[must_use]
-    pub fn with_profile(mut self, profile: Profile) -> Self {
-        self.profile = profile;
-        self
-    }
-
-    /// Sets [`WriterOptions::sort_key`](Self#structfield.sort_key).
-    #[must_use]
-    pub fn with_sort_key(mut self, sort_key: impl Into<Option<String>>) -> Self {
-        self.sort_key = sort_key.into();
-        self
-    }
-
-    /// Sets [`WriterOptions::bloom`](Self#structfield.bloom).
-    #[must_use]
-    pub fn with_bloom(mut self, bloom: Vec<String>) -> Self {
-        self.bloom = bloom;
-        self
-    }
-
-    /// Sets [`WriterOptions::blobs`](Self#structfield.blobs).
-    #[must_use]
-    pub fn with_blobs(mut self, blobs: Vec<String>) -> Self {
-        self.blobs = blobs;
-        self
-    }
-
-    /// Sets [`WriterOptions::metadata`](Self#structfield.metadata).
-    #[must_use]
-    pub fn with_metadata(mut self, metadata: Vec<(String, String)>) -> Self {
-        self.metadata = metadata;
-        self
-    }
-
-    /// Sets [`WriterOptions::page_size_hint`](Self#structfield.page_size_hint).
-    #[must_use]
-    pub fn with_page_size_hint(mut self, page_size_hint: u32) -> Self {
-        self.page_size_hint = page_size_hint;
-        self
-    }
-
-    /// Sets [`WriterOptions::uuid`](Self#structfield.uuid).
-    #[must_use]
-    pub fn with_uuid(mut self, uuid: [u8; 16]) -> Self {
-        self.uuid = uuid;
-        self
-    }
-
-    /// Sets [`WriterOptions::created_ms`](Self#structfield.created_ms).
-    #[must_use]
-    pub fn with_created_ms(mut self, created_ms: u64) -> Self {
-        self.created_ms = created_ms;
-        self
-    }
-
-    /// Sets [`WriterOptions::creator_id`](Self#structfield.creator_id).
-    #[must_use]
-    pub fn with_creator_id(mut self, creator_id: u32) -> Self {
-        self.creator_id = creator_id;
-        self
-    }
-
-    /// Sets [`WriterOptions::minor`](Self#structfield.minor).
-    #[must_use]
-    pub fn with_minor(mut self, minor: impl Into<Option<u16>>) -> Self {
-        self.minor = minor.into();
-        self
-    }
-}
+setters! { WriterOptions {
+    with_row_group_rows => row_group_rows: usize,
+    with_row_group_bytes => row_group_bytes: u64,
+    with_page_rows => page_rows: usize,
+    with_blob_run_bytes => blob_run_bytes: u64,
+    with_blob_buffer_bytes => blob_buffer_bytes: u64,
+    with_level => level: i32,
+    with_codec => codec: Codec,
+    with_profile => profile: Profile,
+    with_sort_key => sort_key: impl Into<Option<String>>,
+    with_bloom => bloom: Vec<String>,
+    with_blobs => blobs: Vec<String>,
+    with_metadata => metadata: Vec<(String, String)>,
+    with_page_size_hint => page_size_hint: u32,
+    with_uuid => uuid: [u8; 16],
+    with_created_ms => created_ms: u64,
+    with_creator_id => creator_id: u32,
+    with_minor => minor: impl Into<Option<u16>>,
+} }
 
 impl Default for WriterOptions {
     fn default() -> Self {

@@ -1,4 +1,4 @@
-//! A conversion that is put together.
+//! The builder of a conversion.
 
 use arrow_schema::DataType;
 use tesselle_core::{Result, Scan};
@@ -10,8 +10,8 @@ use crate::open::Opener;
 use crate::run::{RunOn, run_methods};
 use crate::scan::scan_methods;
 
-/// Starts to put together a conversion of `input` into `output`. The content determines the format of the source, the file name that
-/// of the target.
+/// Builds a conversion of `input` into `output`. The source format is detected from the content, the target format from
+/// the file name.
 ///
 /// ```
 /// # let folder = tempfile::tempdir()?;
@@ -38,7 +38,7 @@ pub fn convert(input: impl Into<String>, output: impl Into<String>) -> Convert {
     }
 }
 
-/// A conversion that is put together. See [`convert`].
+/// A builder for a conversion. See [`convert`].
 #[derive(Debug, Clone)]
 #[must_use = "nothing is converted before `run`"]
 pub struct Convert {
@@ -70,19 +70,19 @@ impl Convert {
         self
     }
 
-    /// Gives a column another type. A value that does not fit it is an error.
+    /// Casts a column to another type. A value that does not fit is an error.
     pub fn cast(mut self, column: impl Into<String>, to: DataType) -> Self {
         self.casts.push((column.into(), to));
         self
     }
 
-    /// Gives columns other types.
+    /// Casts columns to other types.
     pub fn casts(mut self, casts: impl IntoIterator<Item = (String, DataType)>) -> Self {
         self.casts.extend(casts);
         self
     }
 
-    /// Gives columns that the target has no type for the type that it suggests.
+    /// Casts columns whose type the target lacks to the type that it suggests.
     pub fn auto_cast(mut self, auto_cast: bool) -> Self {
         self.auto_cast = auto_cast;
         self
@@ -94,13 +94,13 @@ impl Convert {
         self
     }
 
-    /// Gives a container that is converted into its own format the newest version of it `[default: its version]`.
+    /// Writes the newest version of the format if a container is converted into its own format `[default: its version]`.
     pub fn upgrade(mut self, upgrade: bool) -> Self {
         self.upgrade = upgrade;
         self
     }
 
-    /// Converts. The target appears as a whole or not at all; the source is not touched.
+    /// Converts. The target appears atomically; the source is not modified.
     pub fn run(self) -> Result<WriteReport> {
         let driver = self.run.driver()?;
         let Target { uri, format, options, attributes } = self.target;

@@ -1,4 +1,4 @@
-//! Several files of equal columns into one.
+//! Conversion of several files with the same columns into one.
 
 use tesselle_core::{Driver, Error, Result};
 
@@ -9,8 +9,8 @@ use crate::name::Uri;
 use crate::open::DatasetTable;
 use crate::registry;
 
-/// Writes the rows of all `inputs`, one after the other in this order, into `output`. Their tables have the same columns.
-/// The target appears as a whole or not at all.
+/// Writes the rows of all `inputs`, in this order, to `output`. Their tables must have the same columns. The target
+/// appears atomically.
 pub(super) fn merge(
     inputs: &[String],
     output: &str,

@@ -1,4 +1,4 @@
-//! Any file into any other, streamed.
+//! Streaming conversion between any two formats.
 
 mod builder;
 mod merge;

@@ -1,4 +1,4 @@
-//! A comparison that is put together.
+//! The builder of a comparison.
 
 use tesselle_core::{Error, Result};
 
@@ -6,8 +6,7 @@ use super::{DiffOptions, Difference, Tolerance, compare, containers};
 use crate::open::{Dataset, DatasetTable, Opener};
 use crate::run::{RunOn, run_methods};
 
-/// Starts to put together a comparison of what two uris name: a table each, of any formats, or all tables of two
-/// containers by their names.
+/// Builds a comparison of two tables of any formats, or of all tables of two containers by name.
 ///
 /// ```no_run
 /// let difference = tesselle::diff("a.parquet", "b.tsfile").key(["id"]).run()?;
@@ -19,13 +18,13 @@ pub fn diff(left: impl Into<String>, right: impl Into<String>) -> Diff {
 }
 
 impl DatasetTable {
-    /// Starts to put together a comparison with another table.
+    /// Builds a comparison with another table.
     pub fn diff(&self, other: &Self) -> Diff {
         Diff::new(Side::Table(self.clone()), Side::Table(other.clone()))
     }
 }
 
-/// A comparison that is put together. See [`diff`].
+/// A builder for a comparison. See [`diff`].
 #[derive(Clone)]
 #[must_use = "nothing is compared before `run`"]
 pub struct Diff {
@@ -57,7 +56,7 @@ impl Diff {
         self
     }
 
-    /// Matches rows by these columns `[default: by position where both sides have an order, else by the columns that identify a row]`.
+    /// Matches rows by these columns `[default: by position if both sides are ordered, else by the natural key]`.
     pub fn key<S: Into<String>>(mut self, columns: impl IntoIterator<Item = S>) -> Self {
         self.options.key = Some(columns.into_iter().map(Into::into).collect());
         self

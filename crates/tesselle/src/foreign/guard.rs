@@ -1,4 +1,4 @@
-//! Readers of other crates that panic on some damaged files, where they should report an error.
+//! Panics of other crates' readers on damaged files, turned into errors.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
@@ -10,7 +10,7 @@ thread_local! {
     static GUARDED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs a part of such a reader; a panic is an error.
+/// Calls such a reader; a panic becomes an error.
 pub(super) fn guarded<T>(format: &str, read: impl FnOnce() -> Result<T>) -> Result<T> {
     let outer = GUARDED.replace(true);
     let result = catch_unwind(AssertUnwindSafe(read));
@@ -20,8 +20,8 @@ pub(super) fn guarded<T>(format: &str, read: impl FnOnce() -> Result<T>) -> Resu
     })
 }
 
-/// Makes the panic hook of this process silent about panics that a reader of a damaged Arrow or Parquet file turns into
-/// errors. For programs: a library leaves the hook to its program.
+/// Silences the panic hook of this process for panics of the Arrow and Parquet readers that become errors. For programs:
+/// a library does not change the hook.
 pub fn silence_reader_panics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

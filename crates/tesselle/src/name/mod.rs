@@ -9,7 +9,7 @@ pub use pipes::keep_pipes;
 use pipes::spooled;
 use tesselle_core::{Error, Location, Result, Secret};
 
-/// The names of tables as those of files without their endings, all different; parts of a path become folders.
+/// Distinct file names for tables, without extensions; parts of a path become folders.
 pub fn file_names(tables: &[String]) -> Vec<String> {
     let mut taken = HashSet::new();
     let distinct = |table: &String| {

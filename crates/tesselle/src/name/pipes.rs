@@ -10,7 +10,7 @@ use tesselle_core::{Error, Location, Result};
 use crate::compression::Compression;
 use crate::registry;
 
-/// Whether what came out of a pipe stays as long as the process; see [`keep_pipes`].
+/// Whether the content of a pipe is kept until the process ends; see [`keep_pipes`].
 static KEEP_PIPES: AtomicBool = AtomicBool::new(false);
 
 /// Reads every pipe only once per process from now on, regardless of how often it is named. For programs that run one
@@ -57,7 +57,7 @@ fn compressed(path: &str) -> Option<Compression> {
     Some(compression).filter(|_| is_text && std::path::Path::new(path).is_file())
 }
 
-/// What `read` gives for a name, as long as somebody has it; `is_own` keeps it as long as the process.
+/// The result of `read` for a name, shared while it is in use; with `is_own` it is kept until the process ends.
 fn once(path: &str, is_own: bool, read: impl FnOnce() -> Result<Location>) -> Result<Location> {
     let mut known = SPOOLED.lock().unwrap_or_else(PoisonError::into_inner);
     let known = known.get_or_insert_with(HashMap::new);

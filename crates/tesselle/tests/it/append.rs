@@ -241,8 +241,8 @@ fn dense_rows_that_exceed_the_memory_are_written_in_bands_of_tiles() {
         let odd = csv(folder.path(), "odd.csv", "v", (0..80_001).map(|i| i.to_string()));
         let back = csv(folder.path(), "back.csv", "y,x,v", cells(3..403).chain(cells(0..1)));
         let hole = csv(folder.path(), "hole.csv", "y,x,v", cells(3..200).chain(cells(208..403)));
-        let beyond = csv(folder.path(), "beyond.csv", "v", (0..200_000).map(|i| i.to_string()));
-        for wrong in [&odd, &back, &hole, &beyond] {
+        let large = csv(folder.path(), "large.csv", "v", (0..200_000).map(|i| i.to_string()));
+        for wrong in [&odd, &back, &hole, &large] {
             assert!(append(text(wrong), text(&grown)).on(&small()).run().is_err(), "{}", wrong.display());
             assert_eq!(fragments(&grown), 1, "{}", wrong.display());
         }

@@ -44,3 +44,36 @@ fn messages_and_hints_of_the_library_name_no_flags_and_no_verbs() {
     }
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
+
+/// Whether a file may name formats: the formats themselves, the registry, the tools of one format, and the samples.
+fn may_name_formats(path: &str) -> bool {
+    let own = ["tesselle/src/foreign/", "tesselle/src/registry.rs", "cli/src/verbs/demo/"];
+    let tools =
+        tesselle::formats().iter().any(|format| path.contains(&format!("cli/src/verbs/{}", format.name())));
+    tools || own.iter().any(|part| path.contains(part))
+}
+
+#[test]
+fn only_the_registry_and_the_formats_name_a_format() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let names: Vec<String> =
+        tesselle::formats().iter().map(|format| format!("\"{}\"", format.name())).collect();
+    assert!(names.len() >= 10, "{names:?}");
+    let mut files = Vec::new();
+    for name in ["core", "tesselle", "sql", "cli", "python"] {
+        sources(&crates.join(name).join("src"), &mut files);
+    }
+    let mut found = Vec::new();
+    for file in files.iter().filter(|file| !may_name_formats(file.to_str().unwrap())) {
+        let text = std::fs::read_to_string(file).unwrap();
+        let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
+        for (at, line) in code.lines().enumerate() {
+            let line = line.trim_start();
+            let is_code = !line.starts_with("//") && !line.starts_with("#[");
+            if is_code && names.iter().any(|name| line.contains(name)) {
+                found.push(format!("{}:{}: {line}", file.display(), at + 1));
+            }
+        }
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}

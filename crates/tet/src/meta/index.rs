@@ -346,7 +346,7 @@ impl Index {
         Ok(datasets)
     }
 
-    /// An index without rows.
+    /// An empty index.
     pub(crate) fn empty() -> Self {
         Self { rows: Bytes::new(), datasets: Vec::new(), irregular: OnceLock::new() }
     }

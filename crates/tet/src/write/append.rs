@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 
 use bytes::Bytes;
 use tesselle_core::array::{contiguous, read_region};
-use tesselle_core::{ArrayView, DType, Driver, Error, Location, OpenOptions, Region, Result, Span, Summary};
+use tesselle_core::{
+    ArrayView, At, DType, Driver, Error, Location, OpenOptions, Region, Result, Span, Summary,
+};
 
 use super::encode::{Encoded, Encoder};
 use super::spec::{DatasetSpec, FooterSpec, WriterOptions};
@@ -53,7 +55,7 @@ impl Writer {
             let stop = rows.min(start + step);
             if let Some(bytes) = &borrowed {
                 let range = (start * row_bytes) as usize..(stop * row_bytes) as usize;
-                self.push_rows(id, bytes.get(range).unwrap_or_default())?;
+                self.push_rows(id, bytes.part(range)?)?;
                 driver.progress().advance((stop - start) * row_bytes);
                 start = stop;
                 continue;
@@ -92,7 +94,7 @@ impl Writer {
         let mut specs = Vec::with_capacity(catalog.datasets.len() + added.len());
         for (id, dataset) in catalog.datasets.iter().enumerate() {
             let grid = file.opened.grid(id)?;
-            let codec = catalog.index.datasets.get(id).map_or(Codec::Raw, |rows| rows.codec);
+            let codec = catalog.index.datasets.at(id)?.codec;
             specs.push(DatasetSpec {
                 name: dataset.name.clone(),
                 dtype: grid.dtype,

@@ -13,7 +13,6 @@ use super::writer::Writer;
 use crate::container::File;
 use crate::meta::directory::Dataset;
 use crate::meta::geometry::Grid;
-use crate::meta::index::Codec;
 
 /// Removes datasets by name.
 pub fn remove(location: &Location, names: &[&str], driver: &Driver) -> Result<Summary> {
@@ -62,7 +61,7 @@ pub fn extend(
     let extended = position(&file, name)?;
     let grid = file.opened.grid(extended)?;
     check_fit(name, grid, axis, array)?;
-    let added = array.shape().get(axis).copied().unwrap_or(0);
+    let added = *array.shape().at(axis)?;
     let kept: Vec<Kept> = (0..file.opened.catalog.datasets.len())
         .map(|id| Kept { grow: (id == extended).then_some((axis, added)), ..Kept::same(id) })
         .collect();
@@ -151,7 +150,7 @@ impl Kept {
             dtype: file.opened.grid(self.id)?.dtype,
             shape,
             chunk_shape: dataset.chunk_shape.clone(),
-            codec: catalog.index.datasets.get(self.id).map_or(Codec::Raw, |rows| rows.codec),
+            codec: catalog.index.datasets.at(self.id)?.codec,
             level: None,
             budget: catalog.budget,
         })
@@ -195,9 +194,9 @@ impl Joined<'_> {
             .zip(grid.extents(chunk))
             .map(|((at, edge), len)| Span { start: at * edge, stop: at * edge + len, step: 1 })
             .collect();
-        let split = self.parts[0].shape().get(self.axis).copied().unwrap_or(0);
+        let split = *self.parts[0].shape().at(self.axis)?;
         let mut read = Vec::new();
-        let whole = spans.get(self.axis).copied().unwrap_or(Span { start: 0, stop: 0, step: 1 });
+        let whole = *spans.at(self.axis)?;
         let cuts = [
             Span { start: whole.start.min(split), stop: whole.stop.min(split), step: 1 },
             Span { start: whole.start.max(split) - split, stop: whole.stop.max(split) - split, step: 1 },

@@ -1,7 +1,7 @@
 //! Copying of all datasets of a file to another one: everything is preserved, unless a setting changes it.
 
 use tesselle_core::{
-    Driver, Error, Location, OpenOptions, Result, Rewritten, Settings, Summary, WriteOptions,
+    At, Driver, Error, Location, OpenOptions, Result, Rewritten, Settings, Summary, WriteOptions, setters,
 };
 
 use super::append::{Copying, merged_footer};
@@ -49,56 +49,15 @@ pub struct RewriteOptions {
     pub writer: WriterOptions,
 }
 
-impl RewriteOptions {
-    /// Sets [`RewriteOptions::chunk_shape`](Self#structfield.chunk_shape).
-    #[must_use]
-    pub fn with_chunk_shape(mut self, chunk_shape: impl Into<Option<Vec<u64>>>) -> Self {
-        self.chunk_shape = chunk_shape.into();
-        self
-    }
-
-    /// Sets [`RewriteOptions::codec`](Self#structfield.codec).
-    #[must_use]
-    pub fn with_codec(mut self, codec: impl Into<Option<Codec>>) -> Self {
-        self.codec = codec.into();
-        self
-    }
-
-    /// Sets [`RewriteOptions::level`](Self#structfield.level).
-    #[must_use]
-    pub fn with_level(mut self, level: impl Into<Option<i32>>) -> Self {
-        self.level = level.into();
-        self
-    }
-
-    /// Sets [`RewriteOptions::recompress`](Self#structfield.recompress).
-    #[must_use]
-    pub fn with_recompress(mut self, recompress: bool) -> Self {
-        self.recompress = recompress;
-        self
-    }
-
-    /// Sets [`RewriteOptions::budget`](Self#structfield.budget).
-    #[must_use]
-    pub fn with_budget(mut self, budget: impl Into<Option<MemoryBudget>>) -> Self {
-        self.budget = budget.into();
-        self
-    }
-
-    /// Sets [`RewriteOptions::footer`](Self#structfield.footer).
-    #[must_use]
-    pub fn with_footer(mut self, footer: FooterChange) -> Self {
-        self.footer = footer;
-        self
-    }
-
-    /// Sets [`RewriteOptions::writer`](Self#structfield.writer).
-    #[must_use]
-    pub fn with_writer(mut self, writer: WriterOptions) -> Self {
-        self.writer = writer;
-        self
-    }
-}
+setters! { RewriteOptions {
+    with_chunk_shape => chunk_shape: impl Into<Option<Vec<u64>>>,
+    with_codec => codec: impl Into<Option<Codec>>,
+    with_level => level: impl Into<Option<i32>>,
+    with_recompress => recompress: bool,
+    with_budget => budget: impl Into<Option<MemoryBudget>>,
+    with_footer => footer: FooterChange,
+    with_writer => writer: WriterOptions,
+} }
 
 /// Writes all datasets of `source` to `target`, which may be the same file.
 pub fn rewrite(
@@ -136,7 +95,7 @@ fn specs(source: &File, options: &RewriteOptions) -> Result<Vec<DatasetSpec>> {
     let catalog = &source.opened.catalog;
     let spec = |(id, dataset): (usize, &crate::meta::directory::Dataset)| {
         let grid = source.opened.grid(id)?;
-        let stored = catalog.index.datasets.get(id).map_or(Codec::Raw, |rows| rows.codec);
+        let stored = catalog.index.datasets.at(id)?.codec;
         let chunk_shape = options.chunk_shape.clone().filter(|chunk| chunk.len() == grid.rank());
         Ok(DatasetSpec {
             name: dataset.name.clone(),

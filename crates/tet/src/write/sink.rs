@@ -6,7 +6,7 @@
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::SchemaRef;
 use tesselle_core::fit::{check_types, fit_axis};
-use tesselle_core::{Action, Created, Driver, Error, Location, Result, Sink, Summary, WriteRequest};
+use tesselle_core::{Action, At, Created, Driver, Error, Location, Result, Sink, Summary, WriteRequest};
 
 use super::odometer::Odometer;
 use super::options::{RowOrder, SinkSettings, UNNAMED, parse_numbers};
@@ -269,7 +269,7 @@ impl TetSink {
         for row in 0..self.rows as usize {
             let mut cell = 0_u64;
             for ((axis, origin), extent) in coordinates.iter().zip(&origin).zip(&shape) {
-                let at = axis.get(row).map_or(0, |at| at.wrapping_sub(*origin).cast_unsigned());
+                let at = axis.at(row)?.wrapping_sub(*origin).cast_unsigned();
                 if at >= *extent {
                     return Err(Error::invalid(format!("row {row} is outside the shape {shape:?}")));
                 }

@@ -1,6 +1,6 @@
 //! The parameters of a write: datasets, alignment, footer.
 
-use tesselle_core::{DType, Error, Result};
+use tesselle_core::{DType, Error, Result, setters};
 
 use crate::meta::directory::{Dataset, MAX_RANK};
 use crate::meta::dtype::tag_of;
@@ -139,35 +139,12 @@ pub struct WriterOptions {
     pub checksum: bool,
 }
 
-impl WriterOptions {
-    /// Sets [`WriterOptions::overwrite`](Self#structfield.overwrite).
-    #[must_use]
-    pub fn with_overwrite(mut self, overwrite: bool) -> Self {
-        self.overwrite = overwrite;
-        self
-    }
-
-    /// Sets [`WriterOptions::alignment`](Self#structfield.alignment).
-    #[must_use]
-    pub fn with_alignment(mut self, alignment: Alignment) -> Self {
-        self.alignment = alignment;
-        self
-    }
-
-    /// Sets [`WriterOptions::footer`](Self#structfield.footer).
-    #[must_use]
-    pub fn with_footer(mut self, footer: impl Into<Option<FooterSpec>>) -> Self {
-        self.footer = footer.into();
-        self
-    }
-
-    /// Sets [`WriterOptions::checksum`](Self#structfield.checksum).
-    #[must_use]
-    pub fn with_checksum(mut self, checksum: bool) -> Self {
-        self.checksum = checksum;
-        self
-    }
-}
+setters! { WriterOptions {
+    with_overwrite => overwrite: bool,
+    with_alignment => alignment: Alignment,
+    with_footer => footer: impl Into<Option<FooterSpec>>,
+    with_checksum => checksum: bool,
+} }
 
 impl Default for WriterOptions {
     fn default() -> Self {

@@ -1,7 +1,7 @@
-//! Fragments that an ended process has begun and never committed.
+//! Fragments that an ended process started and did not commit.
 //!
-//! Next to the folder of a fragment lies a staged file of its name until the fragment is committed. Where its process has
-//! ended and the commit is missing, nobody will ever read the folder; one without such a file may be somebody else's work.
+//! Until a fragment is committed, a staged file of its name is next to its folder. If its process has ended and the commit
+//! is missing, the folder can be removed. A folder without such a file may belong to another engine and is kept.
 
 use std::fmt;
 

@@ -190,7 +190,7 @@ fn gather_fixed(data: &[u8], size: usize, indexes: &[u32]) -> Vec<u8> {
         let (cells, _) = data.as_chunks::<N>();
         let mut out = Vec::with_capacity(indexes.len() * N);
         for index in indexes {
-            out.extend_from_slice(cells.get(*index as usize).map_or(&[0; N], |cell| cell));
+            out.extend_from_slice(cells.within(*index as usize..*index as usize + 1).as_flattened());
         }
         out
     }

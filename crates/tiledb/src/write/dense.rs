@@ -3,8 +3,8 @@
 use std::ops::Range as Span;
 
 use arrow_array::RecordBatch;
-use tesselle_core::Within;
 use tesselle_core::driver::parallel;
+use tesselle_core::{At, Within};
 
 use super::array::{ArrayWriter, Written};
 use super::cells::{Cells, TileCells};
@@ -235,8 +235,7 @@ impl Tiler<'_> {
         } else {
             (0..dims - 1).rev().collect()
         };
-        let (len, step) =
-            (part_lens.get(inner).copied().unwrap_or(1), source_steps.get(inner).copied().unwrap_or(1));
+        let (len, step) = (*part_lens.at(inner)?, *source_steps.at(inner)?);
         let mut run = CopyRun {
             tile: start(&tile, &tile_steps),
             source: base + start(source_box, &source_steps),
@@ -377,7 +376,7 @@ fn copy_fixed(source: &[u8], size: usize, runs: &[CopyRun], cells: usize) -> Vec
             _ => {
                 for (i, slot) in out.chunks_exact_mut(size).enumerate() {
                     let start = (run.source + i * run.step) * size;
-                    slot.copy_from_slice(source.get(start..start + size).unwrap_or(&vec![0; size]));
+                    slot.copy_from_slice(source.within(start..start + size));
                 }
             }
         }

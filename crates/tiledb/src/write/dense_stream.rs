@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 
 use arrow_array::RecordBatch;
+use tesselle_core::At;
 
 use super::array::{ArrayWriter, Written};
 use super::commit::commit;
@@ -56,7 +57,7 @@ impl ArrayWriter {
                 .map(|axis| self.positions(&grid, axis, &batch))
                 .collect::<Result<_>>()?;
             for row in 0..batch.num_rows() {
-                let here: Vec<u64> = axes.iter().filter_map(|axis| axis.get(row).copied()).collect();
+                let here: Vec<u64> = axes.iter().map(|axis| axis.at(row).copied()).collect::<Result<_>>()?;
                 ordered &= last.as_ref().is_none_or(|last| (**last).cmp(&*here) == Ordering::Less);
                 let cell = CellBox { low: here.clone(), high: here.clone() };
                 match &mut hull {
@@ -119,7 +120,7 @@ impl ArrayWriter {
         }
         let grid = self.schema().grid()?;
         for (axis, dimension) in self.schema().dimensions.iter().enumerate() {
-            let low = grid.axes.get(axis).map_or(0, |axis| axis.low);
+            let low = grid.axes.at(axis)?.low;
             for (row, position) in self.positions(&grid, axis, batch)?.into_iter().enumerate() {
                 let number = tiles.next() + row as u64;
                 let (found, expected) = (low + i128::from(position), tiles.coordinate(number, axis));

@@ -132,7 +132,7 @@ pub(crate) struct FragmentWriter {
     /// Tiles that are filtered but not written yet.
     pending: Vec<Vec<EncodedTile>>,
     registered: Option<StagedPath>,
-    /// While it is there, the fragment is one that somebody writes.
+    /// Marks the fragment as being written.
     mark: Option<Mark>,
     done: bool,
 }

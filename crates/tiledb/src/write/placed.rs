@@ -3,7 +3,7 @@
 use arrow_array::{ArrayRef, RecordBatch, UInt32Array};
 use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::{DataType, Field as ArrowField, Schema};
-use tesselle_core::{Action, Selection};
+use tesselle_core::{Action, At, Selection};
 
 use super::array::{ArrayWriter, Written};
 use super::cells::Cells;
@@ -192,7 +192,7 @@ fn row_major(region: &CellBox, axes: &[Vec<u64>], rows: usize) -> Result<Vec<u32
     for row in 0..rows {
         let mut place = 0_u64;
         for (axis, positions) in axes.iter().enumerate() {
-            let (low, len) = (region.low.get(axis).copied().unwrap_or(0), region.len(axis));
+            let (low, len) = (*region.low.at(axis)?, region.len(axis));
             let offset = positions.get(row).and_then(|position| position.checked_sub(low));
             let offset = offset.filter(|offset| *offset < len).ok_or_else(|| {
                 Error::invalid(format!("row {row} is outside the box"))

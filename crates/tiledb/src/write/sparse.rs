@@ -1,9 +1,8 @@
 //! Sparse writes (spec §8.3): cells with their coordinates, sorted into tiles.
 
 use arrow_array::RecordBatch;
-use tesselle_core::At;
-use tesselle_core::Within;
 use tesselle_core::driver::parallel;
+use tesselle_core::{At, Within, setters};
 
 use super::array::{ArrayWriter, Written};
 use super::cells::Cells;
@@ -40,28 +39,11 @@ pub struct SparseOptions {
     pub timestamp: Option<u64>,
 }
 
-impl SparseOptions {
-    /// Sets [`SparseOptions::in_global_order`](Self#structfield.in_global_order).
-    #[must_use]
-    pub fn with_in_global_order(mut self, in_global_order: bool) -> Self {
-        self.in_global_order = in_global_order;
-        self
-    }
-
-    /// Sets [`SparseOptions::on_duplicate`](Self#structfield.on_duplicate).
-    #[must_use]
-    pub fn with_on_duplicate(mut self, on_duplicate: OnDuplicate) -> Self {
-        self.on_duplicate = on_duplicate;
-        self
-    }
-
-    /// Sets [`SparseOptions::timestamp`](Self#structfield.timestamp).
-    #[must_use]
-    pub fn with_timestamp(mut self, timestamp: impl Into<Option<u64>>) -> Self {
-        self.timestamp = timestamp.into();
-        self
-    }
-}
+setters! { SparseOptions {
+    with_in_global_order => in_global_order: bool,
+    with_on_duplicate => on_duplicate: OnDuplicate,
+    with_timestamp => timestamp: impl Into<Option<u64>>,
+} }
 
 /// Tiles that are filtered at once.
 const GROUP_BYTES: usize = 16 << 20;

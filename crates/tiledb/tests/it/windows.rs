@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tesselle_core::array::{MemoryArray, read_region};
 use tesselle_core::storage::MemoryStorage;
-use tesselle_core::{Format, Location, OpenOptions, Region, Span, WriteOptions};
+use tesselle_core::{ArrayRequest, Format, Location, OpenOptions, Region, Span, WriteOptions, WriteTarget};
 use tesselle_tiledb::TileDb;
 
 use crate::support;
@@ -27,7 +27,8 @@ fn array() -> (MemoryStorage, Location) {
     let mut options = WriteOptions::default().with_table("t".to_owned());
     options.settings.set("filters", "none");
     options.settings.set("extent", EXTENT.to_string());
-    TileDb.create_from_array(&location, &source, &options, &support::driver()).unwrap();
+    let target = WriteTarget::Location(location.clone());
+    TileDb.write_array(ArrayRequest::new(target, &source, options), &support::driver()).unwrap();
     (storage, location)
 }
 

@@ -8,8 +8,8 @@ use arrow_array::{Array, ArrayRef, Float64Array, Int32Array, RecordBatch, String
 use tesselle_core::storage::MemoryStorage;
 use tesselle_core::testing::FaultyStorage;
 use tesselle_core::{
-    Comparison, Container, Format, Location, OpenOptions, Predicate, Result, Scan, Secret, Storage,
-    WriteOptions,
+    ArrayRequest, Comparison, Container, Format, Location, OpenOptions, Predicate, Result, Scan, Secret,
+    Storage, WriteOptions, WriteTarget,
 };
 use tesselle_tiledb::filter::{Filter, Key};
 use tesselle_tiledb::write::{
@@ -397,17 +397,18 @@ fn arrays_of_other_formats_come_over_tile_by_tile() {
     let location = place();
     let mut options = WriteOptions::default().with_table("t".to_owned());
     options.settings.set("filters", "byteshuffle,zstd:3");
-    let summary = TileDb.create_from_array(&location, &source, &options, &support::driver()).unwrap();
+    let write = |location: Location, options: &WriteOptions| {
+        let request = ArrayRequest::new(WriteTarget::Location(location), &source, options.clone());
+        TileDb.write_array(request, &support::driver())
+    };
+    let summary = write(location.clone(), &options).unwrap().summary;
     assert_eq!((summary.rows, summary.pieces), (231, 18));
     let found = read(&*open(&location, &OpenOptions::default()), &Scan::all()).unwrap();
     let found = arrow_select::concat::concat_batches(&found[0].schema(), &found).unwrap();
     let values = found.column_by_name("t").unwrap().as_primitive::<Int32Type>();
     assert_eq!(values.values().to_vec(), (0..231).collect::<Vec<i32>>());
     options.settings.set("color", "red");
-    assert!(
-        TileDb.create_from_array(&place(), &source, &options, &support::driver()).is_err(),
-        "unknown setting"
-    );
+    assert!(write(place(), &options).is_err(), "unknown setting");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use bytes::Bytes;
-use tesselle_core::{ByteRange, Result};
+use tesselle_core::{ByteRange, Error, Result};
 
 use super::loaded::{Loaded, header_range, parse_header};
 use super::prune::Pruner;
@@ -191,7 +191,11 @@ impl PageFinder {
                 let (pages, all) = walk.pages();
                 Loaded { header, pages, headers_only: true, cut: !all }
             } else {
-                let bytes = if range.is_empty() { Bytes::new() } else { fetched.next().unwrap_or_default() };
+                let bytes = if range.is_empty() {
+                    Bytes::new()
+                } else {
+                    fetched.next().ok_or_else(|| Error::internal("a chunk was not fetched"))?
+                };
                 let (_, facts) = input.file(task)?;
                 let loaded = Loaded::new(header, facts.version, &bytes, range.start);
                 loaded.map_err(|e| input.place((i, 0), e))?

@@ -36,7 +36,7 @@ pub(crate) fn join_window(
         };
     }
     let Some(end) = end else { return Ok(false) };
-    if make_one_batch(sources, output) {
+    if make_one_batch(sources, output)? {
         return Ok(true);
     }
     let parts: Vec<usize> = sources
@@ -66,22 +66,22 @@ pub(crate) fn join_window(
 }
 
 /// Turns the decoded runs into a batch without copying, if they are pages with equal times and large enough.
-fn make_one_batch(sources: &mut [Source], output: &mut Output) -> bool {
+fn make_one_batch(sources: &mut [Source], output: &mut Output) -> Result<bool> {
     let mut runs = sources.iter().map(|source| source.run.as_ref());
-    let Some(Some(first)) = runs.next() else { return false };
+    let Some(Some(first)) = runs.next() else { return Ok(false) };
     let same = |run: &Run| Arc::ptr_eq(&run.times, &first.times) || run.times == first.times;
     if !first.is_whole()
         || !output.is_batch(first.times.len())
         || !runs.all(|run| run.is_some_and(|run| run.is_whole() && same(run)))
     {
-        return false;
+        return Ok(false);
     }
     let last = first.times.last().copied();
     output.adopt(sources.iter_mut().filter_map(|source| {
         source.last = last;
         Some((source.run.take()?, source.columns.as_slice()))
-    }));
-    true
+    }))?;
+    Ok(true)
 }
 
 /// All times of the window, ascending and distinct.

@@ -102,7 +102,7 @@ impl Slot {
 }
 
 impl Output {
-    /// Starts without rows.
+    /// Creates empty buffers.
     pub(crate) fn new(shape: Arc<Shape>) -> Self {
         let slots = shape.slots.iter().map(|(_, data_type)| Slot::new(*data_type)).collect();
         Self { shape, times: Arc::default(), slots, measurements: Vec::new(), closed: false }
@@ -132,18 +132,22 @@ impl Output {
 
     /// Forms a batch from whole runs at the same times, with a value in every row, without copying. Each run
     /// comes with the columns of its source.
-    pub(crate) fn adopt<'a>(&mut self, runs: impl Iterator<Item = (Run, &'a [SourceColumn])>) {
+    pub(crate) fn adopt<'a>(&mut self, runs: impl Iterator<Item = (Run, &'a [SourceColumn])>) -> Result<()> {
         for (run, columns) in runs {
             for (column, source) in run.columns.into_iter().zip(columns) {
-                if let Some(slot) = self.slots.get_mut(source.slot) {
-                    slot.values = Some(column.values);
-                    slot.nulls.append_n_non_nulls(run.times.len());
-                }
+                let slot = self.slot(source.slot)?;
+                slot.values = Some(column.values);
+                slot.nulls.append_n_non_nulls(run.times.len());
             }
             self.times = run.times;
         }
         self.end_rows();
         self.closed = true;
+        Ok(())
+    }
+
+    fn slot(&mut self, slot: usize) -> Result<&mut Slot> {
+        self.slots.get_mut(slot).ok_or_else(|| Error::internal("a source has no slot"))
     }
 
     /// Starts rows at these times; [`Output::end_rows`] follows.
@@ -153,17 +157,17 @@ impl Output {
 
     /// Fills the new rows of a slot from a range of a run's column.
     pub(crate) fn range(&mut self, slot: usize, column: &RunColumn, from: usize, to: usize) -> Result<()> {
-        self.slots.get_mut(slot).map_or(Ok(()), |slot| slot.range(column, from, to))
+        self.slot(slot)?.range(column, from, to)
     }
 
     /// Fills the new rows of a slot: for each row one of the run's, or [`NONE`].
     pub(crate) fn picks(&mut self, slot: usize, column: &RunColumn, rows: &[u32]) -> Result<()> {
-        let Some(slot) = self.slots.get_mut(slot) else { return Ok(()) };
+        let slot = self.slot(slot)?;
         match &column.picks {
             None => slot.picks(&column.values, rows),
             Some(picks) => {
                 let through: Vec<u32> =
-                    rows.iter().map(|row| picks.get(*row as usize).copied().unwrap_or(NONE)).collect();
+                    rows.iter().map(|row| picks.at(*row as usize).copied()).collect::<Result<_>>()?;
                 slot.picks(&column.values, &through)
             }
         }
@@ -197,9 +201,7 @@ impl Output {
                     let there = times.iter().zip(picks).filter(|(_, pick)| **pick != NONE);
                     let (times, picks): (Vec<i64>, Vec<u32>) = there.unzip();
                     self.begin_rows(&times);
-                    if let Some(slot) = self.slots.get_mut(source.slot) {
-                        slot.picks(&column.values, &picks)?;
-                    }
+                    self.slot(source.slot)?.picks(&column.values, &picks)?;
                 }
             }
             self.end_rows();

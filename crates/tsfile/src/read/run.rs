@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use tesselle_core::Result;
-use tesselle_core::Within;
+use tesselle_core::{At, Result, Within};
 
 use super::column::{Column, NONE};
 
@@ -83,14 +82,14 @@ impl Run {
 
     /// Keeps only these rows, in this order.
     fn keep(&mut self, rows: &[u32]) -> Result<()> {
-        let pick = |all: &Vec<i64>| rows.iter().filter_map(|row| all.get(*row as usize).copied()).collect();
-        self.times = Arc::new(pick(&self.times));
+        let times = rows.iter().map(|row| self.times.at(*row as usize).copied());
+        self.times = Arc::new(times.collect::<Result<_>>()?);
         self.end = self.times.len();
         for column in &mut self.columns {
             match &mut column.picks {
                 Some(picks) => {
-                    *picks =
-                        rows.iter().map(|row| picks.get(*row as usize).copied().unwrap_or(NONE)).collect();
+                    let kept = rows.iter().map(|row| picks.at(*row as usize).copied());
+                    *picks = kept.collect::<Result<_>>()?;
                 }
                 None => column.values = column.values.pick(rows)?,
             }

@@ -1,4 +1,4 @@
-//! Rows for a file that exists: new chunk groups behind those it has, and a new tail.
+//! Appending rows to a file: new chunk groups after the existing ones, and a new tail.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::meta::schema::Category;
 use crate::open::Archive;
 use crate::table::{DeviceTable, LONG};
 
-/// Settings that say how rows are written; the tables and series of the file are what they are.
+/// Settings for new rows; the tables and series of the file do not change.
 const SETTINGS: [&str; 11] = [
     "compression",
     "compressions",
@@ -28,8 +28,8 @@ const SETTINGS: [&str; 11] = [
     "time",
 ];
 
-/// Adds rows. Series that the file has keep their encoding and compressor, and go on in time; devices and series of
-/// separate times may be new.
+/// Appends rows. Existing series keep their encoding and compressor, and times must be after their last one; devices and
+/// unaligned series may be new.
 pub(crate) fn append(request: AppendRequest<'_>, driver: &Driver) -> Result<Summary> {
     request.refuse_axis()?;
     request.settings.expect_only(&SETTINGS)?;

@@ -1,6 +1,6 @@
 //! Options of the writer.
 
-use tesselle_core::{Error, Result};
+use tesselle_core::{Error, Result, setters};
 
 use super::chunk::{PageLimits, Setting};
 use crate::meta::{DataType, Encoding, Version};
@@ -45,77 +45,18 @@ pub struct WriterOptions {
     pub created_by: Option<String>,
 }
 
-impl WriterOptions {
-    /// Sets [`WriterOptions::version`](Self#structfield.version).
-    #[must_use]
-    pub fn with_version(mut self, version: Version) -> Self {
-        self.version = version;
-        self
-    }
-
-    /// Sets [`WriterOptions::time_encoding`](Self#structfield.time_encoding).
-    #[must_use]
-    pub fn with_time_encoding(mut self, time_encoding: Encoding) -> Self {
-        self.time_encoding = time_encoding;
-        self
-    }
-
-    /// Sets [`WriterOptions::page_points`](Self#structfield.page_points).
-    #[must_use]
-    pub fn with_page_points(mut self, page_points: usize) -> Self {
-        self.page_points = page_points;
-        self
-    }
-
-    /// Sets [`WriterOptions::page_bytes`](Self#structfield.page_bytes).
-    #[must_use]
-    pub fn with_page_bytes(mut self, page_bytes: usize) -> Self {
-        self.page_bytes = page_bytes;
-        self
-    }
-
-    /// Sets [`WriterOptions::group_bytes`](Self#structfield.group_bytes).
-    #[must_use]
-    pub fn with_group_bytes(mut self, group_bytes: usize) -> Self {
-        self.group_bytes = group_bytes;
-        self
-    }
-
-    /// Sets [`WriterOptions::order`](Self#structfield.order).
-    #[must_use]
-    pub fn with_order(mut self, order: Order) -> Self {
-        self.order = order;
-        self
-    }
-
-    /// Sets [`WriterOptions::degree`](Self#structfield.degree).
-    #[must_use]
-    pub fn with_degree(mut self, degree: usize) -> Self {
-        self.degree = degree;
-        self
-    }
-
-    /// Sets [`WriterOptions::properties`](Self#structfield.properties).
-    #[must_use]
-    pub fn with_properties(mut self, properties: Vec<(String, Option<String>)>) -> Self {
-        self.properties = properties;
-        self
-    }
-
-    /// Sets [`WriterOptions::fallback`](Self#structfield.fallback).
-    #[must_use]
-    pub fn with_fallback(mut self, fallback: bool) -> Self {
-        self.fallback = fallback;
-        self
-    }
-
-    /// Sets [`WriterOptions::created_by`](Self#structfield.created_by).
-    #[must_use]
-    pub fn with_created_by(mut self, created_by: impl Into<Option<String>>) -> Self {
-        self.created_by = created_by.into();
-        self
-    }
-}
+setters! { WriterOptions {
+    with_version => version: Version,
+    with_time_encoding => time_encoding: Encoding,
+    with_page_points => page_points: usize,
+    with_page_bytes => page_bytes: usize,
+    with_group_bytes => group_bytes: usize,
+    with_order => order: Order,
+    with_degree => degree: usize,
+    with_properties => properties: Vec<(String, Option<String>)>,
+    with_fallback => fallback: bool,
+    with_created_by => created_by: impl Into<Option<String>>,
+} }
 
 impl Default for WriterOptions {
     fn default() -> Self {

@@ -1,4 +1,4 @@
-//! A file that goes on: what it has stays as it is, and the writer adds to it.
+//! Resuming a file: its contents are kept, and the writer appends to them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;

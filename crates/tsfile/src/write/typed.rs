@@ -53,7 +53,7 @@ impl WriteOptions {
         self.with("device_column", column.into())
     }
 
-    /// Writes a table whose devices these columns tell apart; needs version 4.
+    /// Writes a table whose devices are identified by these columns; needs version 4.
     pub fn tags<S: ToString>(mut self, columns: impl IntoIterator<Item = S>) -> Self {
         self.settings = self.settings.with_list("tags", columns).with("model", "table");
         self

@@ -150,7 +150,7 @@ impl<'a> StringSlices<'a> {
         match self {
             Self::Ends { data, first, ends } => {
                 let first = range.start.checked_sub(1).and_then(|i| ends.get(i)).copied().unwrap_or(first);
-                Self::Ends { data, first, ends: ends.get(range).unwrap_or_default() }
+                Self::Ends { data, first, ends: ends.within(range) }
             }
             Self::Offsets { data, offsets } => {
                 Self::Offsets { data, offsets: offsets.within(range.start..=range.end) }
@@ -306,7 +306,7 @@ impl Slice<'_> {
     /// A range of rows.
     pub(crate) fn range(self, range: Range<usize>) -> Self {
         fn cut<T>(list: &[T], range: Range<usize>) -> &[T] {
-            list.get(range).unwrap_or_default()
+            list.within(range)
         }
         match self {
             Self::Boolean(list) => Self::Boolean(cut(list, range)),

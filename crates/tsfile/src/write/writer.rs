@@ -60,7 +60,7 @@ impl Writer {
         Ok(writer)
     }
 
-    /// Starts a new state of a file: what it has is copied, and what is written comes behind that.
+    /// Starts a new state of a file: its contents are copied, and new data follows them.
     pub(crate) fn resume(resumed: Resumed, mut options: WriterOptions, driver: &Driver) -> Result<Self> {
         let metadata = resumed.metadata()?;
         let own = metadata.properties.iter().filter(|(key, _)| !is_about_encryption(key));
@@ -432,7 +432,7 @@ impl Writer {
         self.flush()?;
         let path = self.path;
         if let Some(last) = self.versions.iter().map(|(_, version)| *version).max() {
-            // Readers look for the first version record behind a chunk.
+            // Readers look for the first version record after a chunk.
             let next = last.saturating_add(1);
             self.versions.push((self.out.position(), next));
             self.out.buffer().push(marker::VERSION);

@@ -2,7 +2,6 @@
 
 pub(crate) mod chunks;
 pub(crate) mod render;
-mod schema;
 
 use std::fmt::Write as _;
 
@@ -10,7 +9,7 @@ use chunks::Chunks;
 use clap::Args;
 use render::{is_empty, plain, stated, tree};
 use serde_json::Value;
-use tesselle::{Dataset, Result};
+use tesselle::{Dataset, Error, Result};
 
 use crate::args::ReadArgs;
 use crate::format::{self, Align, TextTable};
@@ -68,11 +67,15 @@ const LISTED: usize = 50;
 impl Info {
     pub(crate) fn run(self) -> Result<Outcome> {
         let opened = self.read.open(&self.uri, self.table.as_deref())?;
-        let mut info = opened.container().describe()?.to_json();
         if self.schema {
-            out::print_json(&schema::of(&self.uri, opened.format().name(), &info)?)?;
+            let schema = opened.container().schema_json()?.ok_or_else(|| {
+                Error::invalid(format!("'{}' is not a TileDB array", self.uri))
+                    .hint("--json prints the metadata of a file of any format")
+            })?;
+            out::print_json(&schema)?;
             return Ok(Outcome::Fine);
         }
+        let mut info = opened.container().describe()?.to_json();
         if let Some(name) = opened.chosen_table() {
             opened.table(name)?;
             if let Some(tables) = info["tables"].as_array_mut() {

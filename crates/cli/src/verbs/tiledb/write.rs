@@ -3,8 +3,10 @@
 use arrow_array::{ArrayRef, RecordBatch};
 use serde_json::{Value, json};
 use tesselle::tiledb::write::{ArrayWriter, NewSchema, SparseOptions, Written};
-use tesselle::tiledb::{ArrayKind, Bounds};
-use tesselle::{DatasetTable, Driver, Error, Location, Result, Scalar, Selection, Settings, WriteOptions};
+use tesselle::tiledb::{self, ArrayKind, Bounds};
+use tesselle::{
+    DatasetTable, Driver, Error, Format, Location, Result, Scalar, Selection, Settings, WriteOptions,
+};
 
 use super::TileDb;
 use crate::Outcome;
@@ -39,9 +41,8 @@ impl TileDb {
             ));
         }
         let options = WriteOptions::default().with_settings(settings);
-        let format = tesselle::format_by_name("tiledb")?;
         let schema = self.source(like, driver)?.schema();
-        format.create(&target, schema, &options, driver)?.finish()?;
+        tiledb::TileDb.create(&target, schema, &options, driver)?.finish()?;
         self.report(&json!({ "array": array }), &format!("{array}: created, empty\n"))
     }
 
@@ -115,7 +116,7 @@ fn write_dense(
         only = Some(attribute.name.clone());
     }
     if let (Some(view), [attribute]) = (source.array(), writer.schema().attributes.as_slice()) {
-        // A file that is an array has no names of ours: its values become those of the one attribute.
+        // The column names of an array file do not matter: its values become those of the only attribute.
         let place = region.take().map_or_else(|| writer.dense_box(None), Ok)?;
         check_shape(&place, view.shape())?;
         region = Some(place);

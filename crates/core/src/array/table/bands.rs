@@ -5,6 +5,7 @@
 
 use super::values::PartCost;
 use crate::array::{TileAxis, TileGrid};
+use crate::at::At;
 use crate::error::{Error, Result};
 use crate::selection::{Region, Span};
 
@@ -61,7 +62,7 @@ pub(super) fn bands(tiles: &TileGrid, region: &Region, cutting: Cutting) -> Resu
         // An array without axes has one cell.
         return Ok(vec![region.clone()]);
     };
-    let leading = lens.get(..axis).unwrap_or_default();
+    let leading = lens.part(..axis)?;
     let mut at = vec![0; axis];
     let (mut bands, mut cells) = (Vec::new(), 0_u64);
     loop {

@@ -1,4 +1,4 @@
-//! What a scan over a grid goes by: axes, extents and columns, whichever table shows them.
+//! The inputs of a scan over a grid: axes, extents and columns.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -49,7 +49,7 @@ pub struct Grid {
     pub shape: Vec<u64>,
     /// The extents of a tile, for scans that read no values.
     pub tile_shape: Vec<u64>,
-    /// What a scan without a selection reads, and what open bounds of a selection stand for.
+    /// The region of a scan without a selection, and the open bounds of a selection.
     pub rows: Region,
     /// The axes, then the values.
     pub schema: SchemaRef,

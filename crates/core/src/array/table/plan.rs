@@ -9,6 +9,7 @@ use super::grid::Grid;
 use super::task::BandTask;
 use super::values::{GridValues, PartCost};
 use crate::array::{TileGrid, narrow, touched};
+use crate::at::At;
 use crate::error::{Error, Result};
 use crate::predicate::{ColumnBounds, Predicate, Verdict};
 use crate::scalar::Scalar;
@@ -175,7 +176,7 @@ fn project(
         }
         output.push(at);
     }
-    let tested_schema: Schema = grid.schema.project(columns.get(..tested).unwrap_or_default())?;
+    let tested_schema: Schema = grid.schema.project(columns.part(..tested)?)?;
     let columns = columns.into_iter().map(|column| {
         if column < grid.axes.len() {
             return Ok(PlanColumn::Axis(column));

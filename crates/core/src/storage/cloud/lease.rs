@@ -1,11 +1,11 @@
 //! Locks on object stores.
 //!
-//! A lock is an object `.NAME.lock` that is created only if it is absent, and renewed while it is held. Nobody removes
-//! the lock of a process that was killed: whoever waits and sees it unchanged for longer than a lease takes it over, by
+//! A lock is an object `.NAME.lock` that is created only if it is absent, and renewed while it is held. The lock of
+//! a killed process is not removed: a process that waits and sees it unchanged for longer than a lease takes it over, by
 //! a write that succeeds only if it is still unchanged. No clocks are compared.
 //!
-//! A holder that was stopped for longer than a lease may have lost its lock without noticing. So what it locked is
-//! replaced only if it still is what it was when the lock was taken.
+//! A holder that was stopped for longer than a lease may have lost its lock without noticing. So the locked object
+//! is replaced only if it has not changed since the lock was taken.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -50,7 +50,7 @@ pub(super) struct Lease {
     store: Arc<dyn ObjectStore>,
     /// The key of the lock.
     key: Path,
-    /// What the lock object contains: nobody else writes the same.
+    /// The content of the lock object, unique to this holder.
     token: String,
     /// The locked object as this holder last saw it; `None` if it was missing.
     target: Mutex<Option<UpdateVersion>>,
@@ -186,7 +186,7 @@ async fn acquire(
     }
 }
 
-/// Writes the lock again and again, until it belongs to somebody else.
+/// Renews the lock until it belongs to another holder.
 async fn renew(
     store: Arc<dyn ObjectStore>,
     key: Path,

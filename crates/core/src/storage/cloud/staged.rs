@@ -95,7 +95,7 @@ impl Staged for StagedObject {
     }
 }
 
-/// Uploads an object at once; under a lock only if nobody else has changed it.
+/// Uploads an object at once; under a lock only if it has not changed.
 async fn put(
     store: &dyn ObjectStore,
     key: &Path,
@@ -154,7 +154,7 @@ async fn put_in_parts(
 enum Failed {
     Store(StoreError),
     Spool(std::io::Error),
-    /// Somebody else has changed the object while it was locked.
+    /// The object was changed while it was locked.
     Changed,
 }
 

@@ -208,7 +208,7 @@ fn a_lock_of_a_killed_process_is_taken_over_and_its_holder_changes_nothing() {
         if path != "new" {
             put(&at(&killed, path), b"0");
         }
-        // As if the process had been stopped: nobody renews the lock.
+        // As if the process had been stopped: the lock is not renewed.
         put(&at(&killed, &format!(".{path}.lock")), b"process 1");
         let taken = next.lock(path, Duration::from_mins(1)).unwrap();
         put(&at(&next, path), b"1");

@@ -131,7 +131,7 @@ fn keep(file: &Arc<OpenFile>) {
     let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
     open.push_back(Arc::downgrade(file));
     if open.len() > most_open() {
-        // Files that nobody reads any more have no descriptor.
+        // Files without readers have no descriptor.
         open.retain(|file| file.strong_count() > 0);
     }
     let mut chances = open.len();

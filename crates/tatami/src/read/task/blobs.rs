@@ -9,7 +9,7 @@ use arrow_array::{ArrayRef, BinaryArray};
 use arrow_buffer::{BooleanBuffer, OffsetBuffer, ScalarBuffer};
 use bytes::Bytes;
 use tesselle_core::driver::parallel;
-use tesselle_core::{Context, Error, Result};
+use tesselle_core::{At, Context, Error, Result};
 
 use super::window::Window;
 use super::{GroupTask, Purpose};
@@ -123,7 +123,7 @@ impl BlobReader {
                 None => self.index.decode(run, &self.stored(run)?, file)?,
             };
             let piece = || format!("column {}, blob run {run}", self.column);
-            let value = decoded.value(ordinal - self.index.start(run)).in_piece(piece)?;
+            let value = decoded.value(ordinal - self.index.start(run)?).in_piece(piece)?;
             bytes = bytes.saturating_add(value.len());
             if i32::try_from(bytes).is_err() {
                 return Err(Error::limit("a blob of 2 GiB or more does not fit a column of a batch"));
@@ -157,13 +157,10 @@ impl GroupTask {
         let mut last: BTreeMap<usize, usize> = BTreeMap::new();
         for row in start..end {
             for (column, blob) in &self.blobs {
-                let Some(ordinal) = window.ordinals(*column, &(row..row + 1)).first().copied().flatten()
-                else {
-                    continue;
-                };
+                let Some(ordinal) = *window.ordinals(*column, &(row..row + 1))?.at(0)? else { continue };
                 let run = blob.index.run_of(ordinal).in_piece(|| format!("row group {}", self.group))?;
                 if last.insert(*column, run) != Some(run) {
-                    bytes = bytes.saturating_add(blob.index.decoded_len(run));
+                    bytes = bytes.saturating_add(blob.index.decoded_len(run)?);
                 }
             }
             if bytes > BATCH_BYTES && row > start {
@@ -182,7 +179,7 @@ impl GroupTask {
         };
         let target = rows.len().div_ceil(threads);
         let (mut parts, mut start, mut last) = (Vec::new(), rows.start, None);
-        for (row, ordinal) in rows.clone().zip(window.ordinals(*column, &rows)) {
+        for (row, ordinal) in rows.clone().zip(window.ordinals(*column, &rows)?) {
             let Some(ordinal) = ordinal else { continue };
             let run = blob.index.run_of(*ordinal)?;
             if last.replace(run) != Some(run) && row - start >= target {
@@ -203,7 +200,7 @@ impl GroupTask {
         let mut out = Vec::new();
         for (column, blob) in &mut self.blobs {
             let mut wanted = Vec::new();
-            for ordinal in window.ordinals(*column, rows).iter().flatten() {
+            for ordinal in window.ordinals(*column, rows)?.iter().flatten() {
                 let run = blob.index.run_of(*ordinal)?;
                 if wanted.last() != Some(&run) {
                     wanted.push(run);

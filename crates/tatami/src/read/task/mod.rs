@@ -390,7 +390,7 @@ impl GroupTask {
     /// Some selected rows of a window with decoded columns and fetched blobs.
     fn batch(&self, window: &Window, rows: &Range<usize>) -> Result<RecordBatch> {
         let arrays = self.wanted.projection.iter().map(|column| match self.blobs.get(column) {
-            Some(blob) => blob.array(window.ordinals(*column, rows), &self.file),
+            Some(blob) => blob.array(window.ordinals(*column, rows)?, &self.file),
             None => window.slice(*column, rows),
         });
         let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));

@@ -8,7 +8,7 @@ use arrow_buffer::BooleanBuffer;
 use arrow_schema::FieldRef;
 use arrow_select::concat::concat;
 use arrow_select::filter::filter;
-use tesselle_core::{Context, Error, Result};
+use tesselle_core::{At, Context, Error, Result};
 
 use super::GroupTask;
 use crate::meta::schema::Field;
@@ -89,8 +89,9 @@ impl Window {
     }
 
     /// The blob ordinals of the selected rows in `rows`.
-    pub(super) fn ordinals(&self, column: usize, rows: &Range<usize>) -> &[Option<u64>] {
-        self.blobs.get(&column).and_then(|all| all.get(rows.clone())).unwrap_or_default()
+    pub(super) fn ordinals(&self, column: usize, rows: &Range<usize>) -> Result<&[Option<u64>]> {
+        let all = self.blobs.get(&column).ok_or_else(|| Error::internal("a blob column was not decoded"))?;
+        all.part(rows.clone())
     }
 
     /// Number of selected rows.

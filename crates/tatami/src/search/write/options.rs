@@ -1,5 +1,7 @@
 //! Options for building a segment.
 
+use tesselle_core::setters;
+
 use crate::search::meta::DictionaryKind;
 use crate::search::snippet::DEFAULT_SNIPPET_CHARS;
 
@@ -27,49 +29,14 @@ pub struct IndexOptions {
     pub overwrite: bool,
 }
 
-impl IndexOptions {
-    /// Sets [`IndexOptions::stored`](Self#structfield.stored).
-    #[must_use]
-    pub fn with_stored(mut self, stored: impl Into<Option<Vec<String>>>) -> Self {
-        self.stored = stored.into();
-        self
-    }
-
-    /// Sets [`IndexOptions::id`](Self#structfield.id).
-    #[must_use]
-    pub fn with_id(mut self, id: impl Into<Option<String>>) -> Self {
-        self.id = id.into();
-        self
-    }
-
-    /// Sets [`IndexOptions::snippet_chars`](Self#structfield.snippet_chars).
-    #[must_use]
-    pub fn with_snippet_chars(mut self, snippet_chars: usize) -> Self {
-        self.snippet_chars = snippet_chars;
-        self
-    }
-
-    /// Sets [`IndexOptions::dictionary`](Self#structfield.dictionary).
-    #[must_use]
-    pub fn with_dictionary(mut self, dictionary: DictionaryKind) -> Self {
-        self.dictionary = dictionary;
-        self
-    }
-
-    /// Sets [`IndexOptions::memory`](Self#structfield.memory).
-    #[must_use]
-    pub fn with_memory(mut self, memory: impl Into<Option<usize>>) -> Self {
-        self.memory = memory.into();
-        self
-    }
-
-    /// Sets [`IndexOptions::overwrite`](Self#structfield.overwrite).
-    #[must_use]
-    pub fn with_overwrite(mut self, overwrite: bool) -> Self {
-        self.overwrite = overwrite;
-        self
-    }
-}
+setters! { IndexOptions {
+    with_stored => stored: impl Into<Option<Vec<String>>>,
+    with_id => id: impl Into<Option<String>>,
+    with_snippet_chars => snippet_chars: usize,
+    with_dictionary => dictionary: DictionaryKind,
+    with_memory => memory: impl Into<Option<usize>>,
+    with_overwrite => overwrite: bool,
+} }
 
 impl Default for IndexOptions {
     fn default() -> Self {

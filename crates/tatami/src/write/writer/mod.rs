@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Schema as ArrowSchema};
 use tesselle_core::storage::Staged;
-use tesselle_core::{Action, Driver, Error, Location, Result, Sink, Summary};
+use tesselle_core::{Action, At, Driver, Error, Location, Result, Sink, Summary};
 
 use super::blobs::BlobSpool;
 use super::dictionary::DictionaryBuilder;
@@ -310,7 +310,7 @@ impl Writer {
     }
 
     fn write_chunk(&mut self, column: usize, encoded: EncodedChunk, is_key: bool) -> Result<Chunk> {
-        let logical = self.footer.schema.fields.get(column).map_or(LogicalType::Bytes, |f| f.logical);
+        let logical = self.footer.schema.fields.at(column)?.logical;
         let mut chunk = Chunk {
             column: column as u64,
             offset: self.out.position(),

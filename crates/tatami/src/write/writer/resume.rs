@@ -1,4 +1,4 @@
-//! A file that goes on: its records stay as they are, and new row groups come behind them.
+//! Resuming a file: its records are kept, and new row groups follow them.
 
 use tesselle_codec::compress::zstd::RawDictionary;
 use tesselle_core::{Driver, Error, Result};

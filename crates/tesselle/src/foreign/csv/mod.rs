@@ -1,5 +1,5 @@
-//! CSV and TSV, with a header line unless it is said that there is none. A field without anything in it is null; one of quotes alone is the empty string, unless it is
-//! the only field of its line.
+//! CSV and TSV, with a header line by default. An empty field is null; `""` is the empty string, unless it is the only
+//! field of its line.
 
 mod empty;
 mod infer;

@@ -19,7 +19,7 @@ pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 pub(crate) struct CsvText {
     pub(super) delimiter: u8,
     pub(super) header: bool,
-    /// A field that stands for null, and the same as a pattern that also takes fields of nothing.
+    /// The null string, and a pattern for it that also matches empty fields.
     null: Option<(String, Regex)>,
 }
 
@@ -53,7 +53,7 @@ fn delimiter_in(head: &[u8]) -> u8 {
                 *count += usize::from(*byte == candidate);
             }
         }
-        // Whatever separates, a quote behind it opens a field.
+        // A quote after any separator opens a field.
         let byte = if candidates.contains(byte) { b',' } else { *byte };
         place = place.after(byte, b',');
     }
@@ -184,7 +184,7 @@ impl Syntax for CsvText {
         }
         let parser = builder.build_decoder();
         let mut wanted = columns.iter().filter_map(|at| Some((*at, schema.fields().get(*at)?.data_type())));
-        // Quotes alone in a line are how a record of one null is written, for an empty line is no record.
+        // A record of one null is written as `""`, because an empty line is not a record.
         let can_have = schema.fields().len() > 1 && wanted.clone().any(|(_, kind)| is_string(kind));
         if can_have && may_be_in(block, self.delimiter) {
             let fields = Fields::new(self.delimiter);

@@ -13,7 +13,7 @@ use tesselle_core::{Action, Error, Result, Settings, Sink, Summary, TextOptions}
 pub(super) struct Style {
     delimiter: char,
     header: bool,
-    /// What stands for null.
+    /// The null string.
     null: String,
 }
 
@@ -120,7 +120,7 @@ impl Sink for CsvSink {
             })?;
             columns.push((field.name(), formatter, column.logical_nulls()));
         }
-        // A line without anything on it would be no record.
+        // An empty line is not a record.
         let lone = columns.len() == 1 && self.style.null.is_empty();
         let null = if lone { "\"\"" } else { self.style.null.as_str() };
         let mut text = self.header.take().unwrap_or_default();
@@ -151,7 +151,7 @@ impl Sink for CsvSink {
     }
 
     fn finish(mut self: Box<Self>) -> Result<Summary> {
-        // The header line is written even without rows.
+        // An empty table has a header line too.
         if let Some(header) = self.header.take() {
             self.out.write(header.as_bytes())?;
         }

@@ -1,4 +1,4 @@
-//! Files of several storages as one: what was decompressed lies on a storage of its own.
+//! Files on several storages as one: each decompressed file is on a separate storage.
 
 use std::collections::HashMap;
 use std::ops::Range;

@@ -23,7 +23,7 @@ pub(crate) trait Syntax: Send + Sync + 'static {
     /// The name in messages.
     fn name(&self) -> &'static str;
 
-    /// How many lines stand before the first record.
+    /// The number of lines before the first record.
     fn header_lines(&self) -> u64;
 
     /// Behind the last record that ends in `window`, and where the scan is at its end. The first window begins the file.

@@ -1,5 +1,5 @@
-//! An attribute as a column of a grid. The tiles of a region are put together as a whole; no cell of fixed size is looked
-//! at on its own.
+//! An attribute as a column of a grid. The tiles of a region are composed as a whole; fixed-size cells are never processed
+//! one by one.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Rows of a dense array, written in bands of whole tiles along its first axis. A band is in memory, not the box; the
-//! fragments of the bands become visible together.
+//! Rows of a dense array, written in bands of whole tiles along its first axis. Only one band is in memory; the fragments
+//! of the bands become visible together.
 
 use arrow_array::RecordBatch;
 use tesselle_core::{Action, Error, Result};
@@ -21,7 +21,7 @@ pub(super) enum Place {
         /// Cells of one position along the first axis.
         plane: u64,
     },
-    /// Where their dimensions say.
+    /// At the coordinates of their dimension columns.
     Named {
         /// The position of the last row along the first axis.
         last: u64,

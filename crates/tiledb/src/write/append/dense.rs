@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
-use tesselle_core::{Action, AppendRequest, Driver, Error, OpenOptions, Result, RowStream, Scalar};
+use tesselle_core::{Action, AppendRequest, At, Driver, Error, OpenOptions, Result, RowStream, Scalar};
 
 use super::bands::{Bands, Place, partial_plane};
 use super::{stored_schema, values_of, without};
@@ -103,7 +103,7 @@ impl Dense {
         Ok(arrow_select::concat::concat_batches(&rows.schema, &batches)?)
     }
 
-    /// The box behind the rows along an axis. One of open length reaches the end of the domain.
+    /// The box after the existing rows along an axis. A box of open length extends to the end of the domain.
     fn behind(&self, axis: usize, length: &Length) -> Result<CellBox> {
         let count = self.grid.axes.len();
         let mut region = match (&self.rows, length) {
@@ -131,7 +131,7 @@ impl Dense {
                         "the input has the shape {shape:?}, the rows of the array {rows:?}: all axes but {axis} must agree"
                     )));
                 }
-                shape.get(axis).copied().unwrap_or(0)
+                *shape.at(axis)?
             }
         };
         if mine == 0 {
@@ -153,7 +153,7 @@ impl Dense {
     /// Refuses a box that leaves the domain.
     pub(super) fn inside(&self, region: CellBox) -> Result<CellBox> {
         for (at, axis) in self.grid.axes.iter().enumerate() {
-            let high = region.high.get(at).copied().unwrap_or(u64::MAX);
+            let high = *region.high.at(at)?;
             if high > axis.last {
                 let name = self.writer.schema().dimensions.get(at).map_or("", |dim| dim.name.as_str());
                 let (end, wanted) = (axis.low + i128::from(axis.last), axis.low + i128::from(high));

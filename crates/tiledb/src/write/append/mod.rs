@@ -1,4 +1,4 @@
-//! Rows for an array that exists: cells of a sparse one as a new fragment, a box behind the rows of a dense one.
+//! Appending rows to an array: a new fragment of a sparse array, a box after the existing rows of a dense one.
 
 mod bands;
 mod dense;
@@ -21,7 +21,8 @@ use crate::table::ArrayTable;
 /// Adds rows to an array.
 ///
 /// Cells of a sparse array become visible together. A dense array grows along an axis: rows with a column for each
-/// dimension go where these say, others and arrays go behind the rows that there are. A current domain grows with them.
+/// dimension are written at these coordinates, other rows and arrays after the existing rows. The current domain is
+/// expanded.
 pub(crate) fn append(mut request: AppendRequest<'_>, driver: &Driver) -> Result<Summary> {
     request.settings.expect_only(&["timestamp"])?;
     let timestamp = request.settings.parse("timestamp", "milliseconds since the epoch")?;

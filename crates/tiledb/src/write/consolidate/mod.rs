@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub(super) use dense::runs_in_tile;
 #[cfg(test)]
 pub(super) use source::read_cells;
-use tesselle_core::{OpenOptions, Secret};
+use tesselle_core::{OpenOptions, Secret, setters};
 
 use super::array::{ArrayWriter, Written};
 use super::commit::{commit, put_lines, vacuum_path};
@@ -33,21 +33,10 @@ pub struct Consolidation {
     pub purge: bool,
 }
 
-impl Consolidation {
-    /// Sets [`Consolidation::between`](Self#structfield.between).
-    #[must_use]
-    pub fn with_between(mut self, between: impl Into<Option<(u64, u64)>>) -> Self {
-        self.between = between.into();
-        self
-    }
-
-    /// Sets [`Consolidation::purge`](Self#structfield.purge).
-    #[must_use]
-    pub fn with_purge(mut self, purge: bool) -> Self {
-        self.purge = purge;
-        self
-    }
-}
+setters! { Consolidation {
+    with_between => between: impl Into<Option<(u64, u64)>>,
+    with_purge => purge: bool,
+} }
 
 /// A fragment that a consolidation would merge.
 #[derive(Debug, Clone, PartialEq, Eq)]

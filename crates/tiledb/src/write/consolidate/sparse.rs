@@ -84,7 +84,7 @@ impl Head {
     }
 
     fn timestamp(&self) -> u64 {
-        self.tile.timestamps.get(self.row).copied().unwrap_or(0)
+        self.tile.timestamps.value(self.row)
     }
 }
 
@@ -401,7 +401,7 @@ impl Output<'_> {
         let stored = self.array.schema.attributes.len() + self.array.schema.dimensions.len();
         let mut fields: Vec<TileCells> = (0..stored).map(|field| gather(&picks, field)).collect();
         let special = |pick: fn(&Tile) -> &Vec<u64>| {
-            let number = |(tile, row): &(Arc<Tile>, usize)| pick(tile).get(*row).copied().unwrap_or(NEVER);
+            let number = |(tile, row): &(Arc<Tile>, usize)| pick(tile).value(*row);
             let data = picks.iter().flat_map(|picked| number(picked).to_le_bytes()).collect();
             TileCells { data, offsets: None, validity: None }
         };

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use aligned::AlignedBuffer;
 use ordinary::SeriesBuffer;
-use tesselle_core::{Driver, Error, Result};
+use tesselle_core::{Driver, Error, Result, Within};
 
 use super::chunk::{EncodedChunk, Pages, Setting};
 use super::encode::LOSSY;
@@ -51,13 +51,13 @@ impl<'a> From<&Column<'a>> for Input<'a> {
 impl<'a> Input<'a> {
     /// A range of its rows.
     pub(crate) fn range(self, rows: Range<usize>) -> Self {
-        let present = self.present.map(|mask| mask.get(rows.clone()).unwrap_or_default());
+        let present = self.present.map(|mask| mask.within(rows.clone()));
         Self { name: self.name, values: self.values.range(rows), present }
     }
 
     /// The times at which there is a value.
     fn present_times(self, times: &'a [i64]) -> impl Iterator<Item = i64> + 'a {
-        let keep = move |i: usize| self.present.is_none_or(|p| p.get(i).copied().unwrap_or(false));
+        let keep = move |i: usize| self.present.is_none_or(|p| p.value(i));
         times.iter().enumerate().filter(move |(i, _)| keep(*i)).map(|(_, time)| *time)
     }
 }

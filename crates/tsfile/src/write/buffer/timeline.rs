@@ -55,7 +55,7 @@ impl Timeline {
                 return Err(Error::invalid(format!(
                     "time {time} is not after {resumed}, the last time of the series in the file"
                 ))
-                .hint("an append goes on in time; older points need a new file of both"));
+                .hint("an append needs later times; merge older points into a new file instead"));
             }
             if order == Order::Refuse && last.is_some_and(|last| time <= last) {
                 return Err(not_ascending(time, last.unwrap_or_default()));

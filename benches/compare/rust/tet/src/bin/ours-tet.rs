@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use tesselle::array::{Place, read_region};
+use tesselle::core::{ArrayRequest, WriteTarget};
 use tesselle::reduce::{ReduceOp, reduce};
 use tesselle::{ArrayView, DType, Depth, Driver, DriverOptions, Location, Region, Result, Span, WriteOptions};
 use compare_harness::{arguments, remove, report, report_after};
@@ -52,7 +53,8 @@ fn write(path: &Path, array: &Memory, chunk: &str, codec: &str, driver: &Driver)
     options.settings.set("chunk", chunk);
     options.settings.set("codec", codec);
     let format = tesselle::format_by_name("tet").expect("tet is a format");
-    format.create_from_array(&Location::local(path).unwrap(), array, &options, driver).expect("the file is written");
+    let target = WriteTarget::Location(Location::local(path).unwrap());
+    format.write_array(ArrayRequest::new(target, array, options), driver).expect("the file is written");
 }
 
 /// Memory as numpy gets it for large arrays: anonymous, and with huge pages where the system has them. The rivals'
