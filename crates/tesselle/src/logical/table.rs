@@ -98,6 +98,10 @@ impl Table for LogicalTable {
         Ok(plan)
     }
 
+    fn plans_in_parallel(&self) -> bool {
+        self.inner.plans_in_parallel()
+    }
+
     fn storage(&self) -> Arc<dyn Storage> {
         self.inner.storage()
     }
