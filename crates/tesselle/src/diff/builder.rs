@@ -6,6 +6,9 @@ use super::{DiffOptions, Difference, Tolerance, compare, containers};
 use crate::open::{Dataset, DatasetTable, Opener};
 use crate::run::{RunOn, run_methods};
 
+/// Memory for matching rows by key. Files are as fast for more, and equal rows in the same order need none.
+const MATCHING: u64 = 192 << 20;
+
 /// Starts to put together a comparison of what two uris name: a table each, of any formats, or all tables of two
 /// containers by their names.
 ///
@@ -75,7 +78,7 @@ impl Diff {
         self
     }
 
-    /// Sets the memory for matching by key, in bytes `[default: that of the driver]`. What does not fit waits in temporary files.
+    /// Sets the memory for matching by key, in bytes `[default: that of the driver, at most 192 MiB]`. What does not fit waits in temporary files.
     pub fn memory(mut self, bytes: u64) -> Self {
         self.memory = Some(bytes);
         self
@@ -91,7 +94,7 @@ impl Diff {
     pub fn run(self) -> Result<Difference> {
         let driver = self.run.driver()?;
         let mut options = self.options;
-        options.memory = self.memory.unwrap_or_else(|| driver.budget().total());
+        options.memory = self.memory.unwrap_or_else(|| driver.budget().total().min(MATCHING));
         let opener = self.opener.on(&driver);
         match (self.left.open(&opener)?, self.right.open(&opener)?) {
             (Opened::Table(left), Opened::Table(right)) => compare(&left, &right, &options, &driver),
