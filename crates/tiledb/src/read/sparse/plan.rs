@@ -25,7 +25,7 @@ use crate::read::schema::{Column, Source};
 use crate::{Error, Result};
 
 /// Cells per task.
-const TASK_CELLS: u64 = 1 << 18;
+const TASK_CELLS: u64 = 1 << 16;
 /// Decoded bytes per task.
 const TASK_BYTES: u64 = 64 << 20;
 /// Number of tasks' worth of overlapping tiles above which their space is split.
