@@ -134,7 +134,7 @@ mod tests {
     fn many_files_are_read_at_once_with_the_same_answers() {
         let storage = MemoryStorage::new();
         let name = |file: usize| format!("f{:02}", file % 40);
-        (0..40_u8).for_each(|file| storage.put(&name(file.into()), vec![file; 100]));
+        (0..40_u8).for_each(|file| storage.put(name(file.into()), vec![file; 100]));
         let ranges: Vec<ByteRange> =
             (0..120).map(|i| ByteRange::new(name(i * 7), i as u64 % 50..i as u64 % 50 + 9)).collect();
         let counters = Counters::default();
