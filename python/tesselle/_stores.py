@@ -41,9 +41,9 @@ def place(uri: Any, store: Any, storage_options: Mapping[str, Any] | None = None
         if storage_options:
             raise InvalidCall("storage_options= are for the url of an object store; a store has its own")
         return Place(_adapter(store), _text(uri))
-    scheme = uri.partition("://")[0] if isinstance(uri, str) and "://" in uri else "file"
+    scheme = _scheme(uri)
     if scheme != "file":
-        return _remote(scheme.lower(), uri, dict(storage_options or {}))
+        return _remote(scheme, uri, dict(storage_options or {}))
     if storage_options:
         raise InvalidCall("storage_options= are for the url of an object store, such as s3://bucket/run.tet")
     if hasattr(uri, "seek") and hasattr(uri, "read"):
@@ -55,6 +55,12 @@ def place(uri: Any, store: Any, storage_options: Mapping[str, Any] | None = None
             raise TypeError("a compressed file cannot be read at any position; decompress it first")
         return Place(_adapter(uri.fs), str(uri.path))
     return None
+
+
+def _scheme(uri: Any) -> str:
+    """Returns the scheme of a url; that of local files for everything else."""
+    scheme, sign, _ = uri.partition("://") if isinstance(uri, str) else ("", "", "")
+    return scheme.lower() if sign else "file"
 
 
 def _remote(scheme: str, url: str, options: dict[str, Any]) -> Place:
