@@ -127,7 +127,7 @@ def test_a_table_is_named_after_the_sign(plant, tmp_path: pathlib.Path) -> None:
     assert ts.scan(f"{path}#root.fleet.truck1", columns=["speed"]).count() == wanted.num_rows
     assert ts.scan(path, table="*").columns[:3] == ["device", "measurement", "time"]
     with pytest.raises(KeyError):
-        ts.scan(f"{path}#nobody")
+        ts.scan(f"{path}#missing")
 
 
 def test_time_travel() -> None:

@@ -9,7 +9,7 @@ use super::Comparison;
 use super::eval::{compare_native, masked};
 use crate::scalar::Scalar;
 
-/// A column whose values count in the digit `scale` behind the point.
+/// A column whose values have `scale` digits after the point.
 pub(super) fn compare(
     array: &PrimitiveArray<Decimal128Type>,
     scale: i8,

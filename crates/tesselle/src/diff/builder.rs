@@ -74,7 +74,7 @@ impl Diff {
         self
     }
 
-    /// Sets the memory for matching by key, in bytes `[default: that of the driver]`. What does not fit waits in temporary files.
+    /// Sets the memory for matching by key, in bytes `[default: that of the driver]`. Rows that do not fit are spilled to temporary files.
     pub fn memory(mut self, bytes: u64) -> Self {
         self.memory = Some(bytes);
         self
@@ -103,7 +103,7 @@ impl Diff {
     }
 }
 
-/// What a side turned out to be.
+/// An opened side.
 enum Opened {
     Table(DatasetTable),
     /// Several tables, and why none of them is the one.

@@ -42,7 +42,7 @@ impl LogicalTable {
         (!parts.is_empty()).then_some(Predicate::And(parts))
     }
 
-    /// Bounds of stored values are not those of what they mean.
+    /// Bounds of the stored values are not those of the restored ones.
     fn known(&self, mut stats: TableStats) -> TableStats {
         for (_, column) in stats.columns.iter_mut().filter(|(name, _)| self.is_stored(name)) {
             column.min = Known::Absent;
