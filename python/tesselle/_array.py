@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ._errors import InvalidCall
-from ._indexing import Index, Span, axes, boxes, length, resolve
+from ._indexing import Axes, Index, Span, axes, boxes, length, resolve, window
 
 if TYPE_CHECKING:
     import numpy
@@ -23,11 +24,16 @@ _DTYPES = {
 }  # fmt: skip
 
 
+_SLAB = 64 << 20
+"""Bytes that a median or quantile over some axes takes at a time."""
+
+
 class Array:
     """A dense array in a file. Indexing reads only the chunks it touches."""
 
     def __init__(self, native: _native.Array, name: str, table: Table) -> None:
         self._native, self._name, self._table = native, name, table
+        self._shape = tuple(native.shape)
 
     @property
     def name(self) -> str:
@@ -37,9 +43,9 @@ class Array:
     @property
     def shape(self) -> tuple[int, ...]:
         """The extent of each axis."""
-        return tuple(self._native.shape)
+        return self._shape
 
-    @property
+    @cached_property
     def dtype(self) -> numpy.dtype[Any]:
         """The type of a cell."""
         import numpy
@@ -49,7 +55,7 @@ class Array:
     @property
     def ndim(self) -> int:
         """The number of axes."""
-        return len(self._native.shape)
+        return len(self._shape)
 
     @property
     def size(self) -> int:
@@ -92,6 +98,12 @@ class Array:
         Several lists or masks choose outer: ``array[[0, 5], :, [1, 2]]`` has two positions on two axes. One mask of the
         shape of the array gives the cells where it is true.
         """
+        plain = window(key, self._shape)
+        if plain is not None:
+            spans, shape = plain
+            cells = self._empty(shape or (1,))
+            self._native.read_into(spans, cells)
+            return cells if shape else cells[0]
         if getattr(key, "ndim", 0) > 1 and key.shape == self.shape and key.dtype == bool:
             return self._masked(key)
         index = resolve(key, self.shape)
@@ -122,7 +134,11 @@ class Array:
             raise InvalidCall("lists of positions are not read into a buffer; index the array instead")
         shape = tuple(length(span) for axis, span in enumerate(index.spans) if axis not in index.dropped)
         self._check(out, shape)
-        self._fill(index.spans, out)
+        view = memoryview(out)
+        if view.nbytes == 0 and all(map(length, index.spans)):
+            raise InvalidCall("the buffer is empty, the region is not")
+        if view.nbytes:
+            self._native.read_into(index.spans, view.cast("B"))
         return out
 
     def _check(self, out: Any, shape: tuple[int, ...]) -> None:
@@ -135,19 +151,19 @@ class Array:
             if out.shape != shape:
                 raise InvalidCall(f"the region has the shape {shape}, the buffer {out.shape}")
 
-    def _read(self, spans: tuple[Span, ...]) -> numpy.ndarray[Any, Any]:
+    @cached_property
+    def _empty(self) -> Callable[[Sequence[int]], numpy.ndarray[Any, Any]]:
+        """Makes arrays of a shape for cells of this type."""
         import numpy
 
-        out = numpy.empty([length(span) for span in spans], self.dtype)
-        self._fill(spans, out)
-        return out
+        dtype = self.dtype
+        return lambda shape: numpy.empty(shape, dtype)
 
-    def _fill(self, spans: tuple[Span, ...], out: Any) -> None:
-        view = memoryview(out)
-        if view.nbytes == 0 and all(map(length, spans)):
-            raise InvalidCall("the buffer is empty, the region is not")
-        if view.nbytes:
-            self._native.read_into(spans, view.cast("B"))
+    def _read(self, spans: tuple[Span, ...]) -> numpy.ndarray[Any, Any]:
+        shape = [length(span) for span in spans]
+        out = self._empty(shape or (1,))
+        self._native.read_into(spans, out)
+        return out if shape else out.reshape(())
 
     def _masked(self, mask: numpy.ndarray[Any, Any]) -> numpy.ndarray[Any, Any]:
         """Reads the cells where a mask of the whole array is true."""
@@ -180,20 +196,21 @@ class Array:
                 found = numpy.take(found, place, axis=axis)
         return found
 
-    def _reduce(self, op: str, axis: int | Sequence[int] | None) -> Any:
+    def _reduce(self, op: str, axis: Axes) -> Any:
         import numpy
 
-        over = axes(axis if axis is None or isinstance(axis, int) else tuple(axis), self.ndim)
+        over = axes(axis, self.dims)
         if not over and self.ndim:
             raise InvalidCall("a reduction is over one axis at least")
-        values, shape = self._native.reduce(op, [(0, extent, 1) for extent in self.shape], over)
-        return numpy.array(values, _exact(values, self.dtype.kind == "u")).reshape(shape)
+        dtype, values, shape = self._native.reduce(op, [(0, extent, 1) for extent in self.shape], over)
+        flat = numpy.array(values, dtype) if isinstance(values, list) else numpy.frombuffer(values, dtype)
+        return flat.reshape(shape)
 
     @staticmethod
     def _plain(result: numpy.ndarray[Any, Any]) -> Any:
         return result[()] if result.ndim == 0 else result
 
-    def _extreme(self, op: str, axis: int | Sequence[int] | None) -> Any:
+    def _extreme(self, op: str, axis: Axes) -> Any:
         """The engine skips NaN; numpy does not."""
         import numpy
 
@@ -202,42 +219,68 @@ class Array:
             result = numpy.where(self._reduce("nan_count", axis) > 0, self.dtype.type("nan"), result)
         return self._plain(result)
 
-    def sum(self, axis: int | Sequence[int] | None = None) -> Any:
+    def sum(self, axis: Axes = None) -> Any:
         """Returns the sum over some axes: exact for integers, in double precision for floats."""
         return self._plain(self._reduce("sum", axis))
 
-    def mean(self, axis: int | Sequence[int] | None = None) -> Any:
+    def mean(self, axis: Axes = None) -> Any:
         """Returns the mean over some axes, in double precision."""
         return self._plain(self._reduce("mean", axis))
 
-    def min(self, axis: int | Sequence[int] | None = None) -> Any:
+    def min(self, axis: Axes = None) -> Any:
         """Returns the minimum over some axes; NaN where there is one, as numpy does."""
         return self._extreme("min", axis)
 
-    def max(self, axis: int | Sequence[int] | None = None) -> Any:
+    def max(self, axis: Axes = None) -> Any:
         """Returns the maximum over some axes; NaN where there is one, as numpy does."""
         return self._extreme("max", axis)
 
-    def std(self, axis: int | Sequence[int] | None = None) -> Any:
+    def std(self, axis: Axes = None) -> Any:
         """Returns the population standard deviation over some axes, in double precision."""
         return self._plain(self._reduce("std", axis))
 
-    def var(self, axis: int | Sequence[int] | None = None) -> Any:
+    def var(self, axis: Axes = None) -> Any:
         """Returns the population variance over some axes, in double precision."""
         return self._plain(self._reduce("var", axis))
 
-    def median(self, axis: int | Sequence[int] | None = None) -> Any:
-        """Returns the median over some axes, by numpy on the whole array: an exact median needs all cells at once."""
+    def median(self, axis: Axes = None) -> Any:
+        """Returns the median over some axes, by numpy: an exact median needs all of its cells at once.
+
+        Over some axes, the array is read in bands along the others; over all of them it is read whole.
+        """
         import numpy
 
-        return numpy.median(self[...], axis=axis if axis is None or isinstance(axis, int) else tuple(axis))
+        return self._banded(lambda cells, over: numpy.median(cells, axis=over, overwrite_input=True), axis, 0)
 
-    def quantile(self, q: float | Sequence[float], axis: int | Sequence[int] | None = None) -> Any:
-        """Returns quantiles over some axes, by numpy on the whole array: exact quantiles need all cells at once."""
+    def quantile(self, q: float | Sequence[float], axis: Axes = None) -> Any:
+        """Returns quantiles over some axes, by numpy; read as :meth:`median` is."""
         import numpy
 
-        over = axis if axis is None or isinstance(axis, int) else tuple(axis)
-        return numpy.quantile(self[...], q, axis=over)
+        wanted = numpy.asarray(q)
+        return self._banded(
+            lambda cells, over: numpy.quantile(cells, wanted, axis=over, overwrite_input=True), axis, wanted.ndim
+        )
+
+    def _banded(
+        self, reduction: Callable[[Any, tuple[int, ...]], Any], axis: Axes, leading: int
+    ) -> Any:
+        """Applies a reduction of numpy in bands along a kept axis; its results have so many axes before the kept ones."""
+        import numpy
+
+        over = tuple(axes(axis, self.dims))
+        kept = [each for each in range(self.ndim) if each not in over]
+        if not kept or not self.size:
+            return reduction(self[...], over)
+        along = max(kept, key=lambda each: self._shape[each] // self.chunks[each])
+        parts = [reduction(band, over) for band in self._bands(along)]
+        return numpy.concatenate(parts, axis=leading + kept.index(along))
+
+    def _bands(self, along: int) -> Iterator[numpy.ndarray[Any, Any]]:
+        """Yields the array in bands of whole chunks along an axis, each of about the same memory."""
+        extent, chunk = self._shape[along], self.chunks[along]
+        rows = max(1, _SLAB * extent // self.nbytes // chunk) * chunk
+        for start in range(0, extent, rows):
+            yield self[(slice(None),) * along + (slice(start, start + rows),)]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> numpy.ndarray[Any, Any]:
         import numpy
@@ -275,16 +318,6 @@ class Array:
 
     def __repr__(self) -> str:
         return f"<tesselle.Array {self.name!r} {self.dtype} {self.shape}, chunks {self.chunks}>"
-
-
-def _exact(values: list[int] | list[float], unsigned: bool) -> str:
-    """Returns the type that holds sums exactly: 64 bits as numpy has them, or Python's integers where those overflow."""
-    if not values or isinstance(values[0], float):
-        return "f8"
-    low, high = min(values), max(values)
-    if unsigned and low >= 0 and high < 1 << 64:
-        return "u8"
-    return "i8" if -(1 << 63) <= low and high < 1 << 63 else "O"
 
 
 def _restore(table: Table, name: str) -> Array:

@@ -6,13 +6,14 @@ the result. Negations are therefore never pushed down, because the negation of a
 
 from __future__ import annotations
 
+import datetime
 import math
 from collections.abc import Iterable
 
 OPPOSITE_SIDE = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "<>": "<>"}
 """A comparison with its sides exchanged."""
 
-Value = bool | int | float | str
+Value = bool | int | float | str | datetime.date
 
 
 def name(column: str) -> str:
@@ -26,6 +27,8 @@ def literal(value: Value) -> str | None:
         return "TRUE" if value else "FALSE"
     if isinstance(value, str):
         return "'" + value.replace("'", "''") + "'"
+    if isinstance(value, datetime.date):
+        return f"DATE '{value.isoformat()}'"
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return repr(value)

@@ -131,7 +131,7 @@ def open(
     at: Time | None = None,
     between: Between | None = None,
     key: bytes | str | None = None,
-    storage_options: Mapping[str, str] | None = None,
+    storage_options: Mapping[str, Any] | None = None,
     raw: bool = False,
     text_as_binary: bool = False,
     full_domain: bool = False,
@@ -140,21 +140,23 @@ def open(
     """Opens a file or folder of any format.
 
     Args:
-        uri: a path, perhaps with ``#table``; or a seekable binary file, an ``OpenFile`` or a path of fsspec.
+        uri: a path, perhaps with ``#table``; the url of an object store (``s3://…``, ``gs://…``, ``az://…``, ``https://…``),
+            read through obstore or fsspec, whichever is installed; or a seekable binary file, an ``OpenFile`` or a path of
+            fsspec.
         store: what ``uri`` is a path in: a store of obstore, or a file system of fsspec. It is only read.
         format: the format; by default it is detected from the content.
         at: the state as of this time (TileDB).
         between: only what was written between these times, both included (TileDB).
         key: the key of an encrypted array: 32 bytes, or ``"hex:"`` and 64 digits; by default ``TESSELLE_KEY``.
-        storage_options: settings of an object store.
+        storage_options: settings of the object store of a url, as obstore (or fsspec) takes them.
         raw: stored integers instead of what they mean.
         text_as_binary: string columns as bytes.
         full_domain: all cells of a dense TileDB array, also those never written.
         deleted: also rows that are marked as deleted but still stored.
     """
     options = opening(
-        format=format, at=at, between=between, key=key, storage_options=storage_options,
-        raw=raw, text_as_binary=text_as_binary, full_domain=full_domain, deleted=deleted,
+        format=format, at=at, between=between, key=key, raw=raw,
+        text_as_binary=text_as_binary, full_domain=full_domain, deleted=deleted,
     )  # fmt: skip
-    found = place(uri, store)
+    found = place(uri, store, storage_options)
     return Container(path(uri), options) if found is None else Container(found.path, options, found.store)

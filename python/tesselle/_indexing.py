@@ -7,9 +7,11 @@ integer arrays and masks choose positions of one axis; several of them choose ou
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator
+from collections.abc import Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex, TypeAlias
+
+from ._errors import UnknownName
 
 if TYPE_CHECKING:
     import numpy
@@ -29,6 +31,41 @@ class Index(NamedTuple):
     """The axes that an integer picked."""
     lists: dict[int, Positions]
     """The positions of axes that are indexed by a list."""
+
+
+class Box(NamedTuple):
+    """A region to read, and where its cells go."""
+
+    spans: tuple[Span, ...]
+    """What to read."""
+    taken: dict[int, Positions]
+    """Which positions of it are wanted, on the axes with lists."""
+    place: tuple[slice, ...]
+    """Where they go among the unique positions."""
+
+
+def window(key: Any, shape: tuple[int, ...]) -> tuple[list[Span], list[int]] | None:
+    """Returns the spans and the shape of a window: plain integers and slices within the bounds, one for each axis.
+
+    Returns ``None`` for everything else, which :func:`resolve` is for. Windows are read by the thousand.
+    """
+    if type(key) is not tuple or len(key) != len(shape):
+        return None
+    spans: list[Span] = []
+    found: list[int] = []
+    for part, extent in zip(key, shape):
+        if type(part) is slice:
+            start, stop, step = span = part.indices(extent)
+            if step < 1:
+                return None
+            found.append(len(range(start, stop, step)))
+            spans.append(span if start <= stop else (start, start, step))
+        elif type(part) is int and -extent <= part < extent:
+            at = part % extent
+            spans.append((at, at + 1, 1))
+        else:
+            return None
+    return spans, found
 
 
 def resolve(key: Any, shape: tuple[int, ...]) -> Index:
@@ -121,17 +158,6 @@ def _positions(axis: int, part: Any, extent: int) -> Positions:
     return positions.astype(numpy.int64) % extent
 
 
-class Box(NamedTuple):
-    """A region to read, and where its cells go."""
-
-    spans: tuple[Span, ...]
-    """What to read."""
-    taken: dict[int, Positions]
-    """Which positions of it are wanted, on the axes with lists."""
-    place: tuple[slice, ...]
-    """Where they go among the unique positions."""
-
-
 def boxes(index: Index, chunks: tuple[int, ...]) -> tuple[list[Box], dict[int, Positions]]:
     """Returns the regions that hold all listed positions, and for each list where its entries are among the unique ones.
 
@@ -160,11 +186,21 @@ def _box(index: Index, chosen: dict[int, tuple[int, Positions]]) -> Box:
     return Box(tuple(spans), taken, tuple(place))
 
 
-def axes(axis: int | tuple[int, ...] | None, ndim: int) -> list[int]:
+Axes: TypeAlias = "SupportsIndex | str | Sequence[SupportsIndex | str] | None"
+"""The axes of a reduction, by number or name; ``None`` for all."""
+
+
+def axes(axis: Axes, dims: tuple[str, ...]) -> list[int]:
     """Returns the axes that a reduction is over, each once and in order."""
-    wanted: Iterator[int] = iter(range(ndim)) if axis is None else iter((axis,) if isinstance(axis, int) else axis)
+    ndim = len(dims)
+    wanted = range(ndim) if axis is None else (axis,) if isinstance(axis, (str, SupportsIndex)) else axis
     found = set()
     for one in wanted:
+        if isinstance(one, str):
+            if one not in dims:
+                raise UnknownName(f"there is no axis {one!r}; there are: {', '.join(dims)}", kind="not_found")
+            one = dims.index(one)
+        one = operator.index(one)
         if not -ndim <= one < ndim:
             raise IndexError(f"axis {one} is out of bounds for an array of {ndim} axes")
         if one % ndim in found:

@@ -38,7 +38,7 @@ def opening(
     at: Time | None = None,
     between: Between | None = None,
     key: bytes | str | None = None,
-    storage_options: Mapping[str, str] | None = None,
+    storage_options: Mapping[str, Any] | None = None,
     raw: bool = False,
     text_as_binary: bool = False,
     full_domain: bool = False,
@@ -46,7 +46,7 @@ def opening(
 ) -> dict[str, Any]:
     """Returns how to open a container."""
     if storage_options:
-        raise InvalidCall("storage_options are for object stores, which this build does not include")
+        raise InvalidCall("storage_options= are for tesselle.open and tesselle.scan, which read object stores")
     if at is not None and between is not None:
         raise InvalidCall("at= and between= exclude each other")
     span = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from . import _native
@@ -119,12 +119,14 @@ def scan(
     table: str | None = None,
     batch_rows: int | None = None,
     store: Any = None,
+    storage_options: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> Scan:
     """Returns a read request for what ``uri`` names.
 
     Args:
-        uri: a file, perhaps with ``#table``; a folder of files with the same columns; or a pattern such as ``logs/*.tsfile``.
+        uri: a file, perhaps with ``#table``; a folder of files with the same columns; a pattern such as ``logs/*.tsfile``; or
+            what else :func:`open` takes.
         columns: the columns wanted, in this order; all by default.
         where: an SQL condition, e.g. ``"speed > 3 AND time < 1700000000000"``.
         slice: a box of a dense table, ``"lo:hi[:step]"`` for each axis.
@@ -132,9 +134,10 @@ def scan(
         table: the table, instead of the one that the uri names.
         batch_rows: rows of a batch, where the format can choose.
         store: what ``uri`` is a path in; see :func:`open`. It has no patterns, and its scans stay in this process.
+        storage_options: settings of the object store of a url; see :func:`open`.
         **options: the other keywords of :func:`open`.
     """
-    found = place(uri, store)
+    found = place(uri, store, storage_options)
     if found is None:
         opened = _native.open_table(path(uri), table, opening(**options))
     else:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from . import _native
 from ._options import opening
 from ._rows import Rows, Schema
-from ._table import Table
+from ._scan import Scan
 
 if TYPE_CHECKING:
     import pyarrow
@@ -70,12 +70,14 @@ def sql(query: str, **tables: Any) -> Result:
 
     Args:
         query: one or more statements; the result is that of the last one.
-        **tables: tables by name: a :class:`Table` or :class:`Scan` of this package, a data frame, anything Arrow.
+        **tables: tables by name: a :class:`Table` or :class:`Scan` of this package, a data frame, anything Arrow. Tables and
+            scans of whole tables are read as the query needs them, everything else at once.
     """
     session = _native.Session(opening())
     for name, table in tables.items():
-        if isinstance(table, Table):
-            session.register_table(name, table._native)
+        whole = table._native.whole_table() if isinstance(table, Scan) else getattr(table, "_native", None)
+        if isinstance(whole, _native.Table):
+            session.register_table(name, whole)
         else:
             from ._write import arrow_of
 

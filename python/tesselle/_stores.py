@@ -6,8 +6,10 @@ ranges, and ``list`` of a folder as names and whether they are folders.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeAlias
+
+from ._errors import InvalidCall
 
 Ranges: TypeAlias = Sequence[tuple[int, int]]
 Listing: TypeAlias = list[tuple[str, bool]]
@@ -29,10 +31,21 @@ class Place(NamedTuple):
     path: str
 
 
-def place(uri: Any, store: Any) -> Place | None:
+_OBJECT_STORES = {"s3", "s3a", "gs", "az", "adl", "azure", "abfs", "abfss", "http", "https"}
+"""The schemes that obstore reads."""
+
+
+def place(uri: Any, store: Any, storage_options: Mapping[str, Any] | None = None) -> Place | None:
     """Returns where ``uri`` is; ``None`` for the name of a local file."""
     if store is not None:
+        if storage_options:
+            raise InvalidCall("storage_options= are for the url of an object store; a store has its own")
         return Place(_adapter(store), _text(uri))
+    scheme = uri.partition("://")[0] if isinstance(uri, str) and "://" in uri else "file"
+    if scheme != "file":
+        return _remote(scheme.lower(), uri, dict(storage_options or {}))
+    if storage_options:
+        raise InvalidCall("storage_options= are for the url of an object store, such as s3://bucket/run.tet")
     if hasattr(uri, "seek") and hasattr(uri, "read"):
         file = _File(uri)
         return Place(file, file.name)
@@ -42,6 +55,29 @@ def place(uri: Any, store: Any) -> Place | None:
             raise TypeError("a compressed file cannot be read at any position; decompress it first")
         return Place(_adapter(uri.fs), str(uri.path))
     return None
+
+
+def _remote(scheme: str, url: str, options: dict[str, Any]) -> Place:
+    """Returns the place of a url: by obstore where it is installed and knows the scheme, else by fsspec."""
+    root, _, path = url.partition("://")[2].partition("/")
+    if scheme in _OBJECT_STORES:
+        try:
+            import obstore.store
+        except ImportError:
+            pass
+        else:
+            client: dict[str, Any] = {"client_options": {"allow_http": True}} if scheme == "http" else {}
+            stores: Any = obstore.store
+            return Place(_Obstore(stores.from_url(f"{scheme}://{root}", config=options, **client)), path)
+    try:
+        import fsspec
+    except ImportError:
+        raise InvalidCall(
+            f"'{url}' is on an object store, which another package reads", hint="install obstore or fsspec"
+        ) from None
+    file, hash_, table = url.partition("#")
+    filesystem, path = fsspec.core.url_to_fs(file, **options)
+    return Place(_Fsspec(filesystem), f"{path}{hash_}{table}")
 
 
 def _text(uri: Any) -> str:
@@ -148,6 +184,9 @@ class _Obstore:
                 return False
             except FileNotFoundError:
                 pass
+        if type(self._store).__name__ == "HTTPStore":
+            # Servers have no folders to list.
+            return None
         found = self._store.list_with_delimiter(path or None)
         return True if found["common_prefixes"] or found["objects"] else None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -55,7 +56,10 @@ def scan(
             if rows == 0:
                 return
 
-    return register_io_source(source, schema=schema)
+    shown: dict[str, Any] = {"explain_name": "tesselle", "explain_detail": str(uri)}
+    if not shown.keys() <= inspect.signature(register_io_source).parameters.keys():
+        shown = {}
+    return register_io_source(source, schema=schema, is_pure=True, **shown)
 
 
 def _narrowed(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pathlib
+import subprocess
+import sys
 import tempfile
 from typing import Any
 
@@ -111,6 +113,46 @@ def test_reductions_are_those_of_numpy(op: str, axis: Any) -> None:
         assert numpy.array_equal(found, wanted)
 
 
+@pytest.mark.parametrize("axis", [None, 0, 1, 2, (0, 2), (1, 2), (0, 1, 2)])
+@pytest.mark.parametrize("ending", ["tet", "npy"])
+def test_medians_and_quantiles_are_read_in_bands(ending: str, axis: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tesselle._array._SLAB", 200)
+    found = array(ending)
+    wanted = numpy.median(CELLS, axis)
+    assert numpy.shape(found.median(axis)) == numpy.shape(wanted) and numpy.array_equal(found.median(axis), wanted)
+    for q in (0.25, [0.1, 0.5], [[0.0], [1.0]]):
+        wanted = numpy.quantile(CELLS, q, axis)
+        assert numpy.shape(found.quantile(q, axis)) == numpy.shape(wanted)
+        assert numpy.array_equal(found.quantile(q, axis), wanted)
+
+
+def test_a_median_along_an_axis_takes_little_memory(tmp_path: pathlib.Path) -> None:
+    cells = numpy.random.default_rng(0).random((64, 1024, 1024), "f4")
+    ts.write(cells, tmp_path / "large.tet", chunk=(64, 128, 128))
+    script = f"""
+import resource, numpy
+import tesselle as ts
+array = ts.open({str(tmp_path / "large.tet")!r}).table().array()
+array[0, 0, 0], numpy.median(numpy.zeros((2, 2)), axis=0)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+array.median(axis=0)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert int(run.stdout) < 200 << 10, "kibibytes, of 256 MiB"
+
+
+def test_axes_have_names(tmp_path: pathlib.Path) -> None:
+    found = array("tet")
+    assert numpy.array_equal(found.max(axis="i1"), CELLS.max(1))
+    assert numpy.array_equal(found.sum(axis=("i2", 0)), CELLS.sum((0, 2)))
+    assert numpy.array_equal(found.median("i0"), numpy.median(CELLS, 0))
+    with pytest.raises(KeyError, match="i0, i1, i2"):
+        found.mean("time")
+    with pytest.raises(ValueError):
+        found.mean((0, "i0"))
+
+
 def test_reductions_of_floats_keep_nan(tmp_path: pathlib.Path) -> None:
     cells = numpy.array([[1.0, numpy.nan], [3.0, -2.0]], "f4")
     ts.write(cells, tmp_path / "nan.tet")
@@ -152,6 +194,8 @@ def test_regions_go_straight_into_any_buffer() -> None:
     out = numpy.zeros((2, 12), "i4")
     assert found.read((slice(1, 6, 4), slice(None), 2), out=out) is out
     assert numpy.array_equal(out, CELLS[1:6:4, :, 2])
+    single = numpy.zeros((), "i4")
+    assert found.read((1, 2, 3), out=single) is single and single == CELLS[1, 2, 3]
     raw = bytearray(CELLS.nbytes)
     found.read(out=raw)
     assert bytes(raw) == CELLS.tobytes()

@@ -53,6 +53,23 @@ def test_search(tmp_path: pathlib.Path) -> None:
     assert ts.search(tmp_path / "n.tatami", "nothing") == []
 
 
+def test_sql_reads_of_a_whole_scan_what_it_needs(pages, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
+    import tesselle._write
+
+    path, wanted = pages
+    read = []
+    arrow_of = tesselle._write.arrow_of
+    monkeypatch.setattr("tesselle._write.arrow_of", lambda data: read.append(data) or arrow_of(data))
+    query = "SELECT count(*) AS n, max(name) AS last FROM t WHERE id >= 4000"
+    assert ts.sql(query, t=ts.scan(path)).fetchall() == [(1000, "name 9")]
+    assert ts.sql(query, t=ts.open(path).table()).fetchall() == [(1000, "name 9")]
+    assert read == []
+    some = ts.scan(path, columns=["id", "name"], where="id % 2 = 0")
+    assert ts.sql(query, t=some).fetchall() == [(500, "name 8")] and len(read) == 1
+    part = ts.scan(path).splits(5)[-1]
+    assert ts.sql(query, t=part).fetchall() == [(part.count(), "name 9")]
+
+
 def test_sql(plant, field) -> None:  # type: ignore[no-untyped-def]
     path, wanted = plant
     answer = ts.sql(f"SELECT count(*) AS n, max(speed) AS top FROM '{path}'")

@@ -114,6 +114,48 @@ def test_polars_predicates_are_pushed_down(pages) -> None:  # type: ignore[no-un
     assert to_sql((pl.col("id") > 5) | pl.col("name").str.contains("x"), schema) is None
     assert to_sql(~(pl.col("id") > 5), schema) is None
     assert to_sql(pl.col("id").is_between(1, 2), schema) == '("id" >= 1) AND ("id" <= 2)'
+    assert to_sql(pl.col("id").is_in([1, 2]), schema) == '"id" IN (1, 2)'
+    assert to_sql(pl.col("name").is_in(["a", None]), schema) is None
+    assert to_sql(pl.col("flag"), schema) == '"flag" = TRUE'
+    assert to_sql(pl.col("id") == pl.lit(3, dtype=pl.UInt8), schema) == '"id" = 3'
+    plan = ts.polars.scan(pages[0]).filter(pl.col("id") > 5).explain()
+    assert "tesselle" in plan
+
+
+def test_polars_predicates_of_every_type(tmp_path: pathlib.Path) -> None:
+    import datetime
+
+    import polars as pl
+
+    nan, utc = float("nan"), datetime.timezone.utc
+    frame = pl.DataFrame(
+        {
+            "half": pl.Series([1.1, -0.0, nan, None, 3.0], dtype=pl.Float32),
+            "full": [nan, 0.0, 2.5, None, float("inf")],
+            "day": [datetime.date(2025, 1, day) for day in range(1, 6)],
+            "zoned": pl.Series([datetime.datetime(2025, 1, day, tzinfo=utc) for day in range(1, 6)]),
+            "tiny": pl.Series([-1, 0, 1, None, 2], dtype=pl.Int8),
+            "flag": [True, False, None, True, False],
+            "name": ["a", "b", None, "", "it's"],
+        }
+    )
+    noon = datetime.datetime(2025, 1, 3, 12, tzinfo=datetime.timezone(datetime.timedelta(hours=2)))
+    conditions = [
+        pl.col("half") > 1.1, pl.col("half") >= 1.1, pl.col("half") == 0, pl.col("half") < 3, pl.col("half") != 3,
+        pl.col("full") > 2, pl.col("full") >= 2.5, pl.col("full") < 1e300, pl.col("full") == 0, pl.col("full") != 0,
+        pl.col("day") > datetime.date(2025, 1, 3), pl.col("day") == datetime.date(2025, 1, 1), pl.col("zoned") >= noon,
+        pl.col("tiny") > 0, pl.col("tiny").is_in([0, 2]), pl.col("tiny") == pl.lit(1), pl.col("tiny") > 0.5,
+        pl.col("flag"), ~pl.col("flag"), pl.col("flag") | (pl.col("tiny") == 2),
+        pl.col("name").is_in(["it's", "b"]), pl.col("name") == "", pl.col("name").is_in([None, "a"]),
+    ]  # fmt: skip
+    for ending in ("parquet", "arrow", "tatami"):
+        ts.write(frame, tmp_path / f"all.{ending}")
+        lazy = ts.polars.scan(tmp_path / f"all.{ending}")
+        for condition in conditions:
+            if ending == "tatami" and "zoned" in condition.meta.root_names():
+                continue  # it has no zones
+            found = lazy.filter(condition).collect()
+            assert found.equals(frame.filter(condition).cast(found.schema)), (ending, str(condition))
 
 
 def test_pandas(pages) -> None:  # type: ignore[no-untyped-def]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pathlib
 import pickle
+from typing import Any
 
 import pyarrow
 import pyarrow.compute as pc
@@ -59,6 +60,36 @@ def test_a_scan_can_be_asked_again_and_elsewhere(pages) -> None:  # type: ignore
     assert table.num_rows == 5000
     container = pickle.loads(pickle.dumps(ts.open(path)))
     assert container.table().num_rows == 5000
+
+
+@pytest.mark.parametrize(
+    ("where", "kept"),
+    [
+        ("id % 1000 = 7", lambda row: row["id"] % 1000 == 7),
+        ("name LIKE '%9' AND id < 100", lambda row: row["name"].endswith("9") and row["id"] < 100),
+        ("upper(name) = 'NAME 3' OR length(name) = 6", lambda row: row["name"] == "name 3" or len(row["name"]) == 6),
+        ("abs(score - 100) < 1", lambda row: row["score"] is not None and abs(row["score"] - 100) < 1),
+        ("NOT (name LIKE 'name%')", lambda row: False),
+    ],
+)
+def test_conditions_have_the_functions_of_sql(where: str, kept: Any, pages, tmp_path: pathlib.Path) -> None:  # type: ignore[no-untyped-def]
+    path, table = pages
+    wanted = [row["id"] for row in table.to_pylist() if kept(row)]
+    scan = ts.scan(path, columns=["id"], where=where)
+    assert scan.to_arrow()["id"].to_pylist() == wanted and scan.count() == len(wanted)
+    # In another process they mean the same, also in parts.
+    assert pickle.loads(pickle.dumps(scan)) == scan
+    parts = [pickle.loads(pickle.dumps(part)).to_arrow()["id"].to_pylist() for part in scan.splits(3)]
+    assert sum(parts, []) == wanted
+    assert ts.convert(path, tmp_path / "some.parquet", where=where)["rows"] == len(wanted)
+
+
+def test_a_condition_that_is_no_sql_is_refused(pages) -> None:  # type: ignore[no-untyped-def]
+    for where in ("id >", "missing(id) = 1", "id IN (SELECT 1)"):
+        with pytest.raises(ts.InvalidCall):
+            ts.scan(pages[0], where=where).count()
+    with pytest.raises(KeyError, match="missing"):
+        ts.scan(pages[0], where="abs(missing) > 1").count()
 
 
 def test_an_array_travels(field) -> None:  # type: ignore[no-untyped-def]

@@ -125,3 +125,88 @@ def test_a_store_that_fails(field) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(ts.StorageError, match="no key for this bucket") as failed:
         ts.open("/alone.tet", store=Failing())
     assert "much more" not in str(failed.value)
+
+
+@pytest.fixture
+def server(field, plant) -> Any:  # type: ignore[no-untyped-def]
+    """The url of a server of ranges, with ``field.tet`` and ``plant.tsfile``."""
+    import http.server
+    import threading
+
+    folder = pathlib.Path(field[0]).parent
+
+    class Ranges(http.server.SimpleHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.answer(with_content=True)
+
+        def do_HEAD(self) -> None:
+            self.answer(with_content=False)
+
+        def answer(self, with_content: bool) -> None:
+            file = folder / self.path.lstrip("/")
+            if not file.is_file():
+                self.send_error(404)
+                return
+            content = file.read_bytes()
+            wanted = self.headers.get("Range")
+            if wanted is None:
+                self.send_response(200)
+                part = content
+            else:
+                first, last = wanted.removeprefix("bytes=").split("-")
+                part = content[int(first) : int(last) + 1 if last else None]
+                self.send_response(206)
+                self.send_header("Content-Range", f"bytes {first}-{int(first) + len(part) - 1}/{len(content)}")
+            self.send_header("Content-Length", str(len(part)))
+            self.send_header("Accept-Ranges", "bytes")
+            self.send_header("Last-Modified", "Wed, 01 Jan 2025 00:00:00 GMT")
+            self.end_headers()
+            if with_content:
+                self.wfile.write(part)
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    running = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Ranges)
+    thread = threading.Thread(target=running.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{running.server_address[1]}"
+    running.shutdown()
+    thread.join()
+    running.server_close()
+
+
+def test_urls_are_read_through_obstore(server: str, field, plant) -> None:  # type: ignore[no-untyped-def]
+    container = ts.open(f"{server}/field.tet")
+    assert container.format == "tet" and numpy.array_equal(container.table()[1:4, ::3], field[1][1:4, ::3])
+    scan = ts.scan(f"{server}/plant.tsfile#root.fleet.truck1", ["speed"], "speed > 200")
+    assert scan.count() == sum(speed > 200 for speed in plant[1]["speed"].to_pylist())
+    with pytest.raises(ts.NotFound, match="nowhere.tet"):
+        ts.open(f"{server}/nowhere.tet")
+
+
+def test_urls_of_other_schemes_are_read_through_fsspec(field) -> None:  # type: ignore[no-untyped-def]
+    fsspec.filesystem("memory").pipe("/alone.tet", pathlib.Path(field[0]).read_bytes())
+    assert numpy.array_equal(ts.open("memory://alone.tet").table()[...], field[1])
+    name = next(iter(ts.open("memory://alone.tet")))
+    assert ts.scan(f"memory://alone.tet#{name}").count() == field[1].size
+
+
+def test_settings_of_an_object_store(field, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
+    asked = []
+
+    def from_url(url: str, **options: Any) -> Any:
+        asked.append((url, options))
+        held = stores.MemoryStore()
+        held.put("runs/field.tet", pathlib.Path(field[0]).read_bytes())
+        return held
+
+    monkeypatch.setattr(stores, "from_url", from_url)
+    options = {"aws_region": "eu-west-1"}
+    assert numpy.array_equal(ts.open("s3://bucket/runs/field.tet", storage_options=options).table()[...], field[1])
+    assert ts.scan("s3://bucket/runs/field.tet", storage_options=options).count() == field[1].size
+    assert asked == [("s3://bucket", {"config": options})] * 2
+    with pytest.raises(ts.InvalidCall, match="s3://"):
+        ts.open(field[0], storage_options=options)
+    with pytest.raises(ts.InvalidCall, match="tesselle.open"):
+        ts.verify(field[0], storage_options=options)

@@ -19,7 +19,8 @@ class Suite:
 
     # The generator finds out itself; rates are of no interest then.
     TINY = {}
-    ENGINES = ("tesselle", "tesselle extended", "original", "parquet-rs zstd 3", "parquet-rs zstd 8",
+    # Tesselle at level 3 writes only: the rivals' level, for a comparison of writes at one level.
+    ENGINES = ("tesselle", "tesselle zstd 3", "tesselle extended", "original", "parquet-rs zstd 3", "parquet-rs zstd 8",
                "pyarrow zstd 3", "pyarrow zstd 8", "tantivy")
     STORE = ("write", "scan1", "scan2", "scanall", "host", "status", "lookup", "blob")
     SEARCH = ("index", "query1", "query2", "query3")
@@ -59,6 +60,8 @@ class Suite:
         name = "segment" if search else "small" if small else "plain"
         if engine == "tesselle":
             return [self.release / "ours-tatami", f"{verb}-{name}", self.folder]
+        if engine == "tesselle zstd 3":
+            return [self.release / "ours-tatami", "write-level3", self.folder] if job == "write" else None
         if engine == "tesselle extended":
             return None if small or search else [self.release / "ours-tatami", f"{verb}-extended", self.folder]
         if engine == "original":

@@ -64,6 +64,11 @@ pub trait Table: Send + Sync {
     /// rows too, unless [`Table::pushdown`] returns `Exact`. The limit is a hint: tasks after it may be omitted.
     fn plan(&self, scan: &Scan) -> Result<Plan>;
 
+    /// Whether [`Table::plan`] looks into so much metadata that it should run on the threads of a driver.
+    fn plans_in_parallel(&self) -> bool {
+        false
+    }
+
     /// The storage that the ranges of the tasks refer to.
     fn storage(&self) -> Arc<dyn Storage>;
 

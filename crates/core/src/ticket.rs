@@ -8,7 +8,8 @@ use crate::options::OpenOptions;
 use crate::scan::Scan;
 use crate::types::{type_by_name, type_name};
 
-/// A scan of a container, or a part of it. It never contains a key: the process that runs it has its own.
+/// A scan of a container, or a part of it. It never contains a key: the process that runs it has its own. Conditions that
+/// are not the engine's own travel as their source; the receiver reads them with [`Predicate::resolve`](crate::Predicate::resolve).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ScanTicket {
     /// The version of the ticket; other versions are an error.
@@ -105,7 +106,7 @@ pub(crate) mod bits {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::predicate::{Comparison, Predicate};
+    use crate::predicate::{Comparison, Custom, Predicate};
     use crate::scalar::Scalar;
 
     #[test]
@@ -120,6 +121,7 @@ mod tests {
             Predicate::In { column: "a\"b".to_owned(), values: values.collect() },
             Predicate::compare("t", Comparison::Le, i64::MIN),
             Predicate::Always(false),
+            Predicate::Custom(Custom::unread("lower(name) LIKE 'a%'")),
         ])));
         let mut scan = Scan::all().columns(["x", ""]).filter(predicate).limit(3);
         scan.selection = Some("0:10,::2,-5".parse().unwrap());
@@ -138,6 +140,13 @@ mod tests {
         // NaN is not equal to itself; the serialized form is.
         assert_eq!(back.to_text().unwrap(), text);
         assert_eq!(back.part, ticket.part);
+        let read = |source: &str| {
+            assert_eq!(source, "lower(name) LIKE 'a%'");
+            Ok(Predicate::Always(true))
+        };
+        let resolved = back.scan.predicate.clone().unwrap().resolve(&read).unwrap();
+        assert!(!resolved.has_custom());
+        assert!(resolved.to_string().ends_with("(TRUE))"), "{resolved}");
         let opened = back.options().unwrap();
         assert_eq!((opened.between, opened.raw, &opened.types), (Some((0, u64::MAX)), true, &options.types));
         assert!(ScanTicket::from_text(&text.replace("\"version\":1", "\"version\":2")).is_err());

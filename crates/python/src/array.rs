@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use pyo3::buffer::PyBuffer;
+use pyo3::buffer::PyUntypedBuffer;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyByteArray;
 use tesselle::array::read_region;
 use tesselle::reduce::{Values, reduce};
 use tesselle::{ArrayView, Region, Span};
@@ -24,11 +25,24 @@ pub(crate) struct Array {
     is_bool: bool,
 }
 
-/// Values of a reduction: whole numbers or floats, row-major, and their shape.
+/// Values of a reduction, row-major: the bytes of numbers of 64 bits, or integers that need more.
 #[derive(IntoPyObject)]
-pub(crate) enum Reduced {
-    Int(Vec<i128>, Vec<u64>),
-    Float(Vec<f64>, Vec<u64>),
+pub(crate) enum Reduced<'py> {
+    Bytes(Bound<'py, PyByteArray>),
+    Large(Vec<i128>),
+}
+
+/// Integers as numbers of 64 bits, with the name that numpy has for the type; `None` if one of them does not fit.
+fn narrow(values: &[i128], unsigned: bool) -> Option<(&'static str, Vec<u8>)> {
+    let packed = |pack: &dyn Fn(i128) -> Option<[u8; 8]>| {
+        let mut bytes = Vec::with_capacity(values.len() * 8);
+        values.iter().try_for_each(|value| pack(*value).map(|cell| bytes.extend_from_slice(&cell)))?;
+        Some(bytes)
+    };
+    let as_unsigned = || packed(&|value| u64::try_from(value).ok().map(u64::to_le_bytes));
+    let as_signed = || packed(&|value| i64::try_from(value).ok().map(i64::to_le_bytes));
+    let unsigned = unsigned.then(as_unsigned).flatten().map(|bytes| ("<u8", bytes));
+    unsigned.or_else(|| as_signed().map(|bytes| ("<i8", bytes)))
 }
 
 impl Array {
@@ -77,15 +91,19 @@ impl Array {
     }
 
     /// Reads a region, `(start, stop, step)` for each axis, into a writable buffer of exactly its size.
-    fn read_into(&self, py: Python<'_>, spans: Vec<(u64, u64, u64)>, out: PyBuffer<u8>) -> PyResult<()> {
+    fn read_into(&self, py: Python<'_>, spans: Vec<(u64, u64, u64)>, out: &Bound<'_, PyAny>) -> PyResult<()> {
+        let out = PyUntypedBuffer::get(out)?;
         let region = region(spans);
-        let cells = region.cells().and_then(|cells| cells.checked_mul(self.inner.dtype().size() as u64));
-        if cells != Some(out.len_bytes() as u64) {
+        let bytes = region.cells().and_then(|cells| cells.checked_mul(self.inner.dtype().size() as u64));
+        if bytes != Some(out.len_bytes() as u64) {
             return Err(PyValueError::new_err(format!(
                 "the buffer has {} bytes, but the region has {}",
                 out.len_bytes(),
-                cells.map_or_else(|| "too many".to_owned(), |cells| cells.to_string())
+                bytes.map_or_else(|| "too many".to_owned(), |bytes| bytes.to_string())
             )));
+        }
+        if bytes == Some(0) {
+            return Ok(());
         }
         let is_small = covered(&region, self.inner.dtype().size() as u64) < SMALL;
         fill(py, &out, |py, bytes| {
@@ -94,19 +112,31 @@ impl Array {
         })
     }
 
-    /// Reduces a region over some axes.
-    fn reduce(
+    /// Reduces a region over some axes: numpy's name of the type, the values and their shape.
+    fn reduce<'py>(
         &self,
-        py: Python<'_>,
+        py: Python<'py>,
         op: &str,
         spans: Vec<(u64, u64, u64)>,
         axes: Vec<usize>,
-    ) -> PyResult<Reduced> {
+    ) -> PyResult<(&'static str, Reduced<'py>, Vec<u64>)> {
         let op = op.parse().map_err(|error| raise(&error))?;
-        let reduced = long(py, |driver| reduce(&*self.inner, &region(spans), op, &axes, driver))?;
-        Ok(match reduced.values {
-            Values::Int(values) => Reduced::Int(values, reduced.shape),
-            Values::Float(values) => Reduced::Float(values, reduced.shape),
+        let unsigned = !self.is_bool && !self.inner.dtype().is_signed() && !self.inner.dtype().is_float();
+        let (shape, packed) = long(py, |driver| {
+            let reduced = reduce(&*self.inner, &region(spans), op, &axes, driver)?;
+            Ok((
+                reduced.shape,
+                match reduced.values {
+                    Values::Int(values) => narrow(&values, unsigned).ok_or(values),
+                    Values::Float(values) => {
+                        Ok(("<f8", values.into_iter().flat_map(f64::to_le_bytes).collect()))
+                    }
+                },
+            ))
+        })?;
+        Ok(match packed {
+            Ok((dtype, bytes)) => (dtype, Reduced::Bytes(PyByteArray::new(py, &bytes)), shape),
+            Err(values) => ("|O", Reduced::Large(values), shape),
         })
     }
 }

@@ -10,7 +10,7 @@ use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader, StructArr
 use arrow_schema::ffi::FFI_ArrowSchema;
 use arrow_schema::{ArrowError, Schema, SchemaRef};
 use datafusion_ffi::proto::logical_extension_codec::FFI_LogicalExtensionCodec;
-use pyo3::buffer::PyBuffer;
+use pyo3::buffer::{PyBuffer, PyUntypedBuffer};
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
@@ -75,7 +75,9 @@ pub(crate) fn import(data: &Bound<'_, PyAny>) -> PyResult<Reader> {
         let array = unsafe { from_ffi(FFI_ArrowArray::from_raw(array.as_ptr()), schema.as_ref()) };
         let array = array.map_err(refused)?;
         if !matches!(array.data_type(), arrow_schema::DataType::Struct(_)) {
-            return Err(PyTypeError::new_err("a single Arrow array is not a table; wrap it in a record batch"));
+            return Err(PyTypeError::new_err(
+                "a single Arrow array is not a table; wrap it in a record batch",
+            ));
         }
         let batch = RecordBatch::from(StructArray::from(array));
         let schema = batch.schema();
@@ -108,7 +110,7 @@ pub(crate) fn stream_error(error: ArrowError) -> Error {
 /// The bytes of a writable buffer, while `work` fills them without the interpreter lock.
 pub(crate) fn fill<T>(
     py: Python<'_>,
-    out: &PyBuffer<u8>,
+    out: &PyUntypedBuffer,
     work: impl FnOnce(Python<'_>, &mut [u8]) -> PyResult<T>,
 ) -> PyResult<T> {
     if out.readonly() || !out.is_c_contiguous() {

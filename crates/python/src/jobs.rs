@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use tesselle::search::{IndexOptions, SearchOptions, Syntax};
-use tesselle::{Convert, Depth, Predicate, Scan};
+use tesselle::{Convert, Depth, Scan};
 
 use crate::error::raise;
 use crate::options::{Opening, opener, settings};
@@ -31,7 +31,7 @@ impl ConvertRequest {
     fn conversion(self, source: &str, target: &str, opening: &Opening) -> PyResult<Convert> {
         let fail = |error: tesselle::Error| raise(&error);
         let types = |text: Option<String>| text.map_or(Ok(Vec::new()), |text| tesselle::parse_types(&text));
-        let predicate = self.r#where.map(|text| text.parse::<Predicate>()).transpose().map_err(fail)?;
+        let predicate = self.r#where.as_deref().map(tesselle_sql::condition).transpose().map_err(fail)?;
         let opener = opener(opening.format(), self.table.as_deref(), &opening.options()?);
         let mut conversion = tesselle::convert(source, target)
             .opener(opener.types(types(self.types).map_err(fail)?))
@@ -161,7 +161,7 @@ pub(crate) fn search(
     plain: bool,
     opening: Opening,
 ) -> PyResult<String> {
-    let filter = condition.map(str::parse).transpose().map_err(|error| raise(&error))?;
+    let filter = condition.map(tesselle_sql::condition).transpose().map_err(|error| raise(&error))?;
     let syntax = if plain { Syntax::Plain } else { Syntax::Boolean };
     let wanted = SearchOptions::default().with_k(k).with_syntax(syntax).with_filter(filter);
     let opener = opener(opening.format(), None, &opening.options()?);

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use tesselle::core::{Context, ScanTicket};
 use tesselle::driver::{self, Part};
-use tesselle::{OpenOptions, Predicate, Selection, Table};
+use tesselle::{OpenOptions, Selection, Table};
 
 use crate::capsules;
 use crate::error::raise;
@@ -72,7 +72,7 @@ pub(crate) struct Request {
 
 impl Request {
     pub(crate) fn scan(&self) -> tesselle::Result<tesselle::Scan> {
-        let predicate: Option<Predicate> = self.r#where.as_deref().map(str::parse).transpose()?;
+        let predicate = self.r#where.as_deref().map(tesselle_sql::condition).transpose()?;
         let selection: Option<Selection> = self.slice.as_deref().map(str::parse).transpose()?;
         Ok(tesselle::Scan::default()
             .with_columns(self.columns.clone())
@@ -122,7 +122,10 @@ impl Scan {
         let ticket = ScanTicket::from_text(plain).map_err(fail)?;
         let options = ticket.options().map_err(fail)?.with_key(secret(key.as_deref())?);
         let source = Source::new(ticket.uri, ticket.table, ticket.format.as_deref(), options);
-        Ok(Self { source, scan: ticket.scan, part: ticket.part })
+        let mut scan = ticket.scan;
+        let predicate = scan.predicate.take().map(|predicate| predicate.resolve(&tesselle_sql::condition));
+        scan.predicate = predicate.transpose().map_err(fail)?;
+        Ok(Self { source, scan, part: ticket.part })
     }
 
     /// The plain form, for another process.
@@ -171,6 +174,13 @@ impl Scan {
     fn table(&self, py: Python<'_>) -> PyResult<crate::table::Table> {
         let table = self.source.table(py)?;
         Ok(crate::table::Table::new(self.source.clone(), table))
+    }
+
+    /// The table, if the scan wants all of it.
+    fn whole_table(&self, py: Python<'_>) -> PyResult<Option<crate::table::Table>> {
+        let is_whole =
+            self.part.is_none() && self.scan.clone().with_batch_rows(None) == tesselle::Scan::all();
+        is_whole.then(|| self.table(py)).transpose()
     }
 
     /// Starts the scan.

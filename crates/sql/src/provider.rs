@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use arrow_schema::SchemaRef;
+use arrow_schema::{Schema, SchemaRef};
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
-use datafusion::common::{Result, Statistics};
+use datafusion::common::{DFSchema, Result, Statistics};
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use tesselle::core::Pushdown;
@@ -14,7 +14,7 @@ use tesselle::{Driver, Opener, Predicate, Scan, Table};
 use crate::error::external;
 use crate::filter::{Translated, translate};
 use crate::scan::{Request, ScanExec};
-use crate::statistics::{statistics, value_count};
+use crate::statistics::{filtered, statistics, value_count};
 
 /// Scans limited to this many rows are read by one partition: the first rows of the file, and no others.
 const FEW_ROWS: usize = 100_000;
@@ -84,6 +84,22 @@ impl TesselleTable {
         self.pushdown.then(|| translate(filter, &self.table.schema())).flatten()
     }
 
+    /// The statistics of all columns, with an estimate of the rows that the filters select as far as the table applies them
+    /// all by itself: the planner estimates the others.
+    fn estimate(&self, state: &dyn Session, filters: &[Expr], output: &Schema) -> Result<Statistics> {
+        let schema = self.table.schema();
+        let mut names: Vec<&str> = output.fields().iter().map(|field| field.name().as_str()).collect();
+        let tested = filters.iter().flat_map(Expr::column_refs);
+        names.extend(tested.map(|column| column.name.as_str()).filter(|name| output.index_of(name).is_err()));
+        let known = statistics(&self.table.stats_of(&names), &schema).to_inexact();
+        let columns = DFSchema::try_from(Arc::clone(&schema))?;
+        let exact =
+            filters.iter().filter(|filter| self.support(filter) == TableProviderFilterPushDown::Exact);
+        // A filter that cannot be planned here has no estimate.
+        let exact = exact.filter_map(|filter| state.create_physical_expr(filter.clone(), &columns).ok());
+        Ok(filtered(&schema, &known, exact))
+    }
+
     fn request(&self, schema: SchemaRef, filters: &[Expr], limit: Option<usize>) -> Request {
         let mut promised = Vec::new();
         let mut conditions = Vec::new();
@@ -111,7 +127,7 @@ impl TesselleTable {
             .with_columns(columns)
             .with_predicate(predicate)
             .with_limit(limit.filter(|_| residual.is_none()));
-        Request { scan, schema, residual, limit }
+        Request { scan, schema, residual, limit, takes_filters: self.pushdown }
     }
 }
 
@@ -150,7 +166,8 @@ impl TableProvider for TesselleTable {
             values = names.iter().map(|name| value_count(&known, name)).collect();
             statistics(&known, &schema)
         } else {
-            statistics(&self.table.stats(), &schema).to_inexact()
+            let all = self.estimate(state, filters, &schema)?;
+            all.project(projection)
         };
         let few = limit.is_some_and(|rows| rows <= FEW_ROWS) && filters.is_empty();
         let partitions = if few { 1 } else { state.config().target_partitions() };

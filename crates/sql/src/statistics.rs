@@ -1,8 +1,15 @@
 //! Table statistics in DataFusion's form.
 
-use arrow_schema::{DataType, Schema};
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Schema, SchemaRef};
 use datafusion::common::stats::Precision;
 use datafusion::common::{ColumnStatistics, ScalarValue, Statistics};
+use datafusion::physical_expr::{PhysicalExpr, conjunction};
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::empty::EmptyExec;
+use datafusion::physical_plan::filter::FilterExec;
+use datafusion::physical_plan::statistics::StatisticsArgs;
 use tesselle::Scalar;
 use tesselle::core::{ColumnStats, Known, TableStats};
 
@@ -25,6 +32,23 @@ pub(crate) fn statistics(stats: &TableStats, schema: &Schema) -> Statistics {
         total_byte_size: Precision::Absent,
         column_statistics: columns.collect(),
     }
+}
+
+/// The statistics of the rows that pass these filters, as the planner estimates them.
+pub(crate) fn filtered(
+    schema: &SchemaRef,
+    statistics: &Statistics,
+    filters: impl IntoIterator<Item = Arc<dyn PhysicalExpr>>,
+) -> Statistics {
+    let all = || statistics.clone().to_inexact();
+    let filters: Vec<_> = filters.into_iter().collect();
+    if filters.is_empty() {
+        return all();
+    }
+    let rows = Arc::new(EmptyExec::new(Arc::clone(schema)));
+    let estimate = FilterExec::try_new(conjunction(filters), rows)
+        .and_then(|filter| filter.statistics_from_inputs(&[Arc::new(all())], &StatisticsArgs::new()));
+    estimate.map_or_else(|_| all(), |estimate| estimate.as_ref().clone().to_inexact())
 }
 
 /// The number of values of a column, if known.

@@ -126,7 +126,7 @@ impl<'a> Listing<'a> {
     }
 
     fn read(&self, path: &str, limit: u64) -> Result<bytes::Bytes> {
-        self.root.join(path).read_all(limit)
+        self.root.join(path).read_once(limit)
     }
 }
 

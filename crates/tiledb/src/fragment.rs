@@ -81,7 +81,7 @@ pub(crate) struct FragmentContext<'a> {
     /// The array's folder.
     pub(crate) root: &'a Location,
     /// Finds a schema by its name.
-    pub(crate) schema: &'a dyn Fn(&str) -> Result<Arc<ArraySchema>>,
+    pub(crate) schema: &'a (dyn Fn(&str) -> Result<Arc<ArraySchema>> + Sync),
     /// The schema of fragments that name no schema.
     pub(crate) default_schema: &'a Arc<ArraySchema>,
     /// The key of an encrypted array.
@@ -94,7 +94,7 @@ impl Fragment {
     /// Opens a fragment: reads its metadata file and parses the footer.
     pub(crate) fn open(entry: &FragmentEntry, context: &FragmentContext<'_>) -> Result<Self> {
         let metadata_path = format!("{}/{FRAGMENT_METADATA}", entry.path);
-        let metadata = context.root.join(&metadata_path).read_all(context.limit)?;
+        let metadata = context.root.join(&metadata_path).read_once(context.limit)?;
         Self::parse(entry, context, metadata, &metadata_path).in_file(&metadata_path)
     }
 

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tesselle_codec::cipher::Key;
+use tesselle_core::driver::parallel;
 use tesselle_core::{Action, Context, ErrorKind, Limits, Location, OpenOptions, Secret};
 
 use crate::directory::{ArrayDirectory, FragmentEntry, OLD_SCHEMA};
@@ -234,13 +235,13 @@ impl Loader<'_> {
 
     /// A file that is one generic tile.
     pub(crate) fn tile(&self, path: &str) -> Result<GenericTile> {
-        let bytes = self.root.join(path).read_all(self.limit)?;
+        let bytes = self.root.join(path).read_once(self.limit)?;
         GenericTile::parse(&bytes, 0, self.key, self.limit).in_file(path)
     }
 
     /// A schema, and whether it is encrypted.
     pub(crate) fn schema(&self, path: &str) -> Result<(Arc<ArraySchema>, bool)> {
-        let bytes = self.root.join(path).read_all(self.limit)?;
+        let bytes = self.root.join(path).read_once(self.limit)?;
         let tile = GenericTile::parse(&bytes, 0, self.key, self.limit).in_file(path)?;
         let schema = ArraySchema::parse(&tile.payload).in_file(path)?;
         Ok((Arc::new(schema), tile.encrypted))
@@ -269,9 +270,10 @@ fn load_fragments<'a>(
     entries: impl IntoIterator<Item = &'a FragmentEntry>,
     key: Option<&Key>,
 ) -> Result<Vec<Result<Arc<Fragment>>>> {
-    let known = std::cell::RefCell::new(BTreeMap::from([(schema_path.to_owned(), Arc::clone(schema))]));
+    let known = Mutex::new(BTreeMap::from([(schema_path.to_owned(), Arc::clone(schema))]));
+    let lock = || known.lock().unwrap_or_else(PoisonError::into_inner);
     let find = |path: &str| -> Result<Arc<ArraySchema>> {
-        if let Some(schema) = known.borrow().get(path) {
+        if let Some(schema) = lock().get(path) {
             return Ok(Arc::clone(schema));
         }
         let (found, _) = loader.schema(path)?;
@@ -287,8 +289,7 @@ fn load_fragments<'a>(
         if !same_shape {
             return Err(Error::corrupt("the schemas of the array differ in their dimensions").file(path));
         }
-        known.borrow_mut().insert(path.to_owned(), Arc::clone(&found));
-        Ok(found)
+        Ok(Arc::clone(lock().entry(path.to_owned()).or_insert(found)))
     };
     // Fragments that name no schema were written when only the old one existed.
     let old = if directory.schemas.iter().any(|path| path == OLD_SCHEMA) { OLD_SCHEMA } else { schema_path };
@@ -308,7 +309,8 @@ fn load_fragments<'a>(
         key,
         limit: loader.limit,
     };
-    Ok(entries.into_iter().map(|entry| Fragment::open(entry, &context).map(Arc::new)).collect())
+    // Each is a file to open and to read.
+    Ok(parallel::map(entries, |entry| Fragment::open(entry, &context).map(Arc::new)))
 }
 
 fn load_deletes(

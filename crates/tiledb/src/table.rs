@@ -17,6 +17,9 @@ use crate::read::bounds::attribute_stats;
 use crate::read::{covered, dense, sparse};
 use crate::{Error, Result};
 
+/// From this many fragments on, the metadata that a plan looks into is decoded on several threads.
+const MANY_FRAGMENTS: usize = 64;
+
 /// Dimensions and attributes as columns.
 pub(crate) struct ArrayTable {
     array: Arc<Array>,
@@ -85,6 +88,10 @@ impl Table for ArrayTable {
         } else {
             sparse::plan(&self.array, scan)
         }
+    }
+
+    fn plans_in_parallel(&self) -> bool {
+        !self.array.is_dense() && self.array.fragments.len() >= MANY_FRAGMENTS
     }
 
     fn storage(&self) -> Arc<dyn Storage> {

@@ -64,17 +64,15 @@ fn read(array: &dyn ArrayView, region: &Region, dst: &mut [u8], driver: &Driver,
     }
     let threads = if cuts_tiles { driver.threads() } else { 1 };
     let bands = bands(&grid, &shape, (banded, threads), size, dst)?;
+    if bands.len() >= driver.threads() {
+        return driver.share(bands, Vec::new, |scratch, band| {
+            let target = Target { first: &band.first, shape: &band.shape };
+            job.fill(band.tiles(&grid, banded), target, band.bytes, scratch)
+        });
+    }
     driver.install(|| {
-        if bands.len() >= driver.threads() {
-            let fill = |scratch: &mut Vec<u8>, band: Band<'_>| {
-                let target = Target { first: &band.first, shape: &band.shape };
-                job.fill(band.tiles(&grid, banded), target, band.bytes, scratch)
-            };
-            parallel::try_map_with(bands, Vec::new, fill).map(drop)
-        } else {
-            let mut scratches = vec![Vec::new(); driver.threads() * 2];
-            bands.into_iter().try_for_each(|mut band| job.fill_wide(&mut band, banded, &mut scratches))
-        }
+        let mut scratches = vec![Vec::new(); driver.threads() * 2];
+        bands.into_iter().try_for_each(|mut band| job.fill_wide(&mut band, banded, &mut scratches))
     })
 }
 

@@ -3,10 +3,14 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use bytes::Bytes;
+
 use crate::error::{Error, Result};
 
 /// Runs shorter than this are copied from a buffer, not read one by one.
 const SHORTEST_RUN: usize = 512;
+/// Runs shorter than this are copied from a tile in one piece.
+const SHORTEST_PART: usize = 64;
 /// Most runs that are read one by one.
 const MOST_RUNS: usize = 1 << 16;
 
@@ -174,6 +178,11 @@ impl BoxCopy {
     /// The runs of the box: their offsets from its first cell in the source, and their places in `dst`. `None` if
     /// there are so many that copying them one by one does not pay.
     pub(crate) fn runs<'d>(&self, dst: &'d mut [u8]) -> Option<Vec<(usize, &'d mut [u8])>> {
+        self.runs_from(SHORTEST_RUN, dst)
+    }
+
+    /// The runs of the box, if they have at least `shortest` bytes.
+    fn runs_from<'d>(&self, shortest: usize, dst: &'d mut [u8]) -> Option<Vec<(usize, &'d mut [u8])>> {
         let mut inside = self.size;
         let inner = self.axes.iter().rev().take_while(|axis| {
             inside *= axis.len;
@@ -181,7 +190,7 @@ impl BoxCopy {
         });
         let outer = self.axes.get(..self.axes.len() - inner.count())?;
         let count = outer.iter().map(|axis| axis.len).product::<usize>();
-        if !self.has_long_runs() {
+        if self.run < shortest || count > MOST_RUNS {
             return None;
         }
         let mut runs = Vec::with_capacity(count);
@@ -199,6 +208,32 @@ impl BoxCopy {
             runs.push((src, run));
         }
         Some(runs)
+    }
+
+    /// Copies from a source in slices that follow each other. Returns `false`, without copying, if there are so many runs
+    /// that a source in one piece is faster.
+    pub(crate) fn copy_parts(&self, parts: &[Bytes], dst: &mut [u8]) -> Result<bool> {
+        let misfit = || Error::internal("a tile does not fit its place");
+        let Some(runs) = self.runs_from(SHORTEST_PART, dst) else { return Ok(false) };
+        // Runs ascend in the source, as the slices do.
+        let (mut rest, mut start) = (parts, 0);
+        for (offset, mut place) in runs {
+            let mut at = self.src_start + offset;
+            while !place.is_empty() {
+                let (part, others) = rest.split_first().ok_or_else(misfit)?;
+                let Some(bytes) =
+                    at.checked_sub(start).and_then(|skip| part.get(skip..)).filter(|b| !b.is_empty())
+                else {
+                    (rest, start) = (others, start + part.len());
+                    continue;
+                };
+                let (now, later) = place.split_at_mut(bytes.len().min(place.len()));
+                now.copy_from_slice(bytes.get(..now.len()).ok_or_else(misfit)?);
+                at += now.len();
+                place = later;
+            }
+        }
+        Ok(true)
     }
 
     /// Bytes from the first cell of the box to the end of the last one in the source.
@@ -261,6 +296,25 @@ mod tests {
         let copy = BoxCopy::new(axes.into_iter(), 4);
         assert!(copy.is_one_run());
         assert_eq!((copy.run(), copy.src_start, copy.dst_start, copy.src_reach()), (120, 60, 180, 120));
+    }
+
+    #[test]
+    fn a_source_in_slices_is_copied_like_one_in_a_piece() {
+        let src: Vec<u8> = (0..40 * 300_u32).map(|i| (i * 7 / 3) as u8).collect();
+        let axes = [axis(30, (4, 1, 40), (1, 33)), axis(200, (70, 1, 300), (2, 211))];
+        let copy = BoxCopy::new(axes.into_iter(), 1);
+        let mut expected = vec![9; 33 * 211];
+        copy.copy(&src[copy.src_start..], &mut expected).unwrap();
+        for len in [1, 77, 300, 301, 4096, 12_000] {
+            let parts: Vec<Bytes> = src.chunks(len).map(Bytes::copy_from_slice).collect();
+            let mut found = vec![9; 33 * 211];
+            assert!(copy.copy_parts(&parts, &mut found).unwrap());
+            assert!(found == expected, "{len}");
+            assert!(copy.copy_parts(&parts[..parts.len() / 2], &mut found).is_err(), "{len}");
+        }
+        // Cells that are apart are copied from one piece.
+        let steps = BoxCopy::new([axis(10, (0, 3, 40), (0, 10))].into_iter(), 1);
+        assert!(!steps.copy_parts(&[Bytes::from(src)], &mut [0; 10]).unwrap());
     }
 
     #[test]

@@ -97,7 +97,8 @@ pub trait ArrayView: Send + Sync {
         &[0]
     }
 
-    /// Whether every tile is [`Place::Raw`] or in memory, so that reading a part of a tile costs only that part.
+    /// Whether reading a part of a tile costs only that part: every tile is [`Place::Raw`], in memory, or stored in chunks
+    /// without filters.
     fn is_raw(&self) -> bool {
         false
     }

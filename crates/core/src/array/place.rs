@@ -12,6 +12,8 @@ use crate::task::ByteRange;
 pub enum Place {
     /// In memory: the clipped box in row-major order, little-endian.
     Held(Bytes),
+    /// In memory like [`Place::Held`], in slices that follow each other.
+    HeldParts(Vec<Bytes>),
     /// Stored uncompressed: the clipped box in row-major order, little-endian. Any part of it can be fetched.
     Raw(ByteRange),
     /// Stored in these ranges, which are passed to [`ArrayView::decode`](super::ArrayView::decode).

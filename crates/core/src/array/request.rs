@@ -26,6 +26,8 @@ pub(crate) struct Request {
 enum Source {
     /// A buffer with the tile, or with the whole array.
     Held(Bytes),
+    /// Slices with the tile, one after the other.
+    HeldParts(Vec<Bytes>),
     /// The range with this index, from the first requested cell to the last.
     Raw(usize),
     /// The bytes of the cells in their file, read when they are placed.
@@ -205,7 +207,7 @@ impl Request {
                 let bytes = fetched.get(*number).ok_or_else(unfetched)?;
                 Ok(Cells::Shared(bytes.clone()))
             }
-            Source::Encoded(_) | Source::Fill => {
+            Source::Encoded(_) | Source::Fill | Source::HeldParts(_) => {
                 let place = room(scratch, piece.bytes as usize);
                 write(piece, source, array, fetched, place)?;
                 let cells = place.get(start..);
@@ -237,6 +239,11 @@ impl Request {
             let storage = array.storage().ok_or_else(|| Error::internal("an array has no storage"))?;
             return storage.read_parts(file, &mut parts);
         }
+        if let Source::HeldParts(parts) = source
+            && piece.copy.copy_parts(parts, target)?
+        {
+            return Ok(());
+        }
         let size = piece.bytes as usize;
         if matches!(source, Source::Encoded(_) | Source::Fill)
             && piece.copy.is_one_run()
@@ -264,9 +271,22 @@ fn write(
     fetched: &[Bytes],
     dst: &mut [u8],
 ) -> Result<()> {
-    let Source::Encoded(numbers) = source else {
-        fill(dst, array.fill());
-        return Ok(());
+    let numbers = match source {
+        Source::Encoded(numbers) => numbers,
+        Source::HeldParts(parts) => {
+            let mut rest = dst;
+            for part in parts {
+                let place = rest.split_at_mut_checked(part.len());
+                let (place, after) = place.ok_or_else(|| Error::internal("a tile exceeds its place"))?;
+                place.copy_from_slice(part);
+                rest = after;
+            }
+            return Ok(());
+        }
+        _ => {
+            fill(dst, array.fill());
+            return Ok(());
+        }
     };
     let fetched = fetched.get(numbers.clone()).ok_or_else(unfetched)?;
     array.decode(&piece.tile, piece.rows.clone(), fetched, dst)
@@ -284,7 +304,12 @@ impl Source {
                 ranges.push(ByteRange { file, range: start..start + piece.copy.src_reach() as u64 });
                 Ok(Self::Raw(ranges.len() - 1))
             }
-            Place::Held(_) | Place::Raw(_) => Err(Error::internal(format!(
+            Place::HeldParts(parts)
+                if parts.iter().map(|part| part.len() as u64).sum::<u64>() == piece.bytes =>
+            {
+                Ok(Self::HeldParts(parts))
+            }
+            Place::Held(_) | Place::HeldParts(_) | Place::Raw(_) => Err(Error::internal(format!(
                 "tile {:?} is not stored in the {} bytes of its cells",
                 piece.tile, piece.bytes
             ))),

@@ -6,13 +6,18 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::counters::Counters;
+use super::parallel;
 use crate::at::At;
 use crate::error::Result;
 use crate::stats::RunStats;
 use crate::storage::{IoHints, Storage};
 use crate::task::ByteRange;
 
-/// Fetches `ranges` in order, coalescing nearby ones of one file as the storage prefers.
+/// From this many files on they are read on the threads of the driver: opening one takes longer than passing it on.
+const MANY_FILES: usize = 16;
+
+/// Fetches `ranges` in order, coalescing nearby ones of one file as the storage prefers. On a thread of a driver, many
+/// files are read at once.
 pub fn fetch(storage: &dyn Storage, ranges: &[ByteRange], counters: &Counters) -> Result<Vec<Bytes>> {
     if let [only] = ranges {
         // The common case of sequential walks along a file.
@@ -27,31 +32,49 @@ pub fn fetch(storage: &dyn Storage, ranges: &[ByteRange], counters: &Counters) -
         let (a, b) = (&ranges[*a], &ranges[*b]);
         (&a.file, a.range.start, a.range.end).cmp(&(&b.file, b.range.start, b.range.end))
     });
-    for group in order.chunk_by(|a, b| ranges[*a].file == ranges[*b].file) {
-        let Some(first) = group.first() else { continue };
-        let sorted: Vec<Range<u64>> = group.iter().map(|i| ranges[*i].range.clone()).collect();
-        let requests = coalesce(&sorted, hints);
-        let fetched = storage.read(&ranges[*first].file, &requests)?;
-        counters.add(&RunStats {
-            requests: requests.len() as u64,
-            bytes_fetched: requests.iter().map(|r| r.end - r.start).sum(),
-            ..RunStats::default()
-        });
-        let mut at = 0;
-        for index in group {
-            let wanted = &ranges[*index].range;
-            while requests
-                .get(at)
-                .is_some_and(|request| request.end < wanted.end || request.start > wanted.start)
-            {
-                at += 1;
-            }
-            let (request, bytes) = (requests.at(at)?, fetched.at(at)?);
-            let start = (wanted.start - request.start) as usize;
-            answers[*index] = bytes.slice(start..start + (wanted.end - wanted.start) as usize);
+    let groups: Vec<&[usize]> = order.chunk_by(|a, b| ranges[*a].file == ranges[*b].file).collect();
+    let read = |group: &[usize]| fetch_file(storage, ranges, group, hints, counters);
+    let files = if groups.len() >= MANY_FILES || hints.concurrency > 1 {
+        parallel::try_map(groups.iter().copied(), read)?
+    } else {
+        groups.iter().copied().map(read).collect::<Result<_>>()?
+    };
+    for (group, bytes) in groups.into_iter().zip(files) {
+        for (index, bytes) in group.iter().zip(bytes) {
+            answers[*index] = bytes;
         }
     }
     Ok(answers)
+}
+
+/// Fetches the ranges `group` of one file, which are sorted.
+fn fetch_file(
+    storage: &dyn Storage,
+    ranges: &[ByteRange],
+    group: &[usize],
+    hints: IoHints,
+    counters: &Counters,
+) -> Result<Vec<Bytes>> {
+    let Some(first) = group.first() else { return Ok(Vec::new()) };
+    let sorted: Vec<Range<u64>> = group.iter().map(|i| ranges[*i].range.clone()).collect();
+    let requests = coalesce(&sorted, hints);
+    let fetched = storage.read(&ranges[*first].file, &requests)?;
+    counters.add(&RunStats {
+        requests: requests.len() as u64,
+        bytes_fetched: requests.iter().map(|r| r.end - r.start).sum(),
+        ..RunStats::default()
+    });
+    let mut at = 0;
+    let cut = |wanted: Range<u64>| {
+        while requests.get(at).is_some_and(|request| request.end < wanted.end || request.start > wanted.start)
+        {
+            at += 1;
+        }
+        let (request, bytes) = (requests.at(at)?, fetched.at(at)?);
+        let start = (wanted.start - request.start) as usize;
+        Ok(bytes.slice(start..start + (wanted.end - wanted.start) as usize))
+    };
+    sorted.into_iter().map(cut).collect()
 }
 
 /// The sizes of files in order, as 8 little-endian bytes each; empty for a missing file.
@@ -85,6 +108,7 @@ fn coalesce(sorted: &[Range<u64>], hints: IoHints) -> Vec<Range<u64>> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Driver, DriverOptions};
     use super::*;
     use crate::storage::MemoryStorage;
 
@@ -104,6 +128,24 @@ mod tests {
         let answers = sizes(&storage, &files, &Counters::default()).unwrap();
         let number = |n: u64| n.to_le_bytes().to_vec();
         assert_eq!(answers, [number(300), Vec::new(), number(0), Vec::new()]);
+    }
+
+    #[test]
+    fn many_files_are_read_at_once_with_the_same_answers() {
+        let storage = MemoryStorage::new();
+        let name = |file: usize| format!("f{:02}", file % 40);
+        (0..40_u8).for_each(|file| storage.put(&name(file.into()), vec![file; 100]));
+        let ranges: Vec<ByteRange> =
+            (0..120).map(|i| ByteRange::new(name(i * 7), i as u64 % 50..i as u64 % 50 + 9)).collect();
+        let counters = Counters::default();
+        let here = fetch(&storage, &ranges, &counters).unwrap();
+        let driver = Driver::new(&DriverOptions::default().with_threads(3)).unwrap();
+        assert_eq!(driver.install(|| fetch(&storage, &ranges, &counters)).unwrap(), here);
+        assert!(here.iter().enumerate().all(|(i, bytes)| bytes[..] == [(i * 7 % 40) as u8; 9]));
+        assert_eq!(counters.snapshot().requests, 240);
+        let missing = [ranges, vec![ByteRange::new("f99", 0..1), ByteRange::new("f98", 0..1)]].concat();
+        let error = driver.install(|| fetch(&storage, &missing, &counters)).unwrap_err();
+        assert!(error.to_string().contains("f98"), "{error}");
     }
 
     #[test]

@@ -18,7 +18,7 @@ mod shared;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 pub use batches::{Batches, Order};
 pub use budget::{Budget, Lease};
@@ -190,6 +190,45 @@ impl Driver {
                 work(item)
             })
         })
+    }
+
+    /// Does `work` for all items, on this thread and at the same time on others of the pool, until one fails; the returned
+    /// error is that of the first failing item in order. Each thread that takes part creates a state once.
+    ///
+    /// This thread does not wait for the others to wake up, which takes longer than a small read.
+    pub(crate) fn share<T: Send, S>(
+        &self,
+        items: Vec<T>,
+        make: impl Fn() -> S + Sync + Send,
+        work: impl Fn(&mut S, T) -> Result<()> + Sync + Send,
+    ) -> Result<()> {
+        let helpers = self.threads().min(items.len()).saturating_sub(1);
+        let left = Mutex::new(items.into_iter().enumerate());
+        let failed: Mutex<Option<(usize, Error)>> = Mutex::new(None);
+        let lock = || failed.lock().unwrap_or_else(PoisonError::into_inner);
+        let take = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let run = || {
+            let mut own = make();
+            while let Some((number, item)) = take() {
+                if lock().as_ref().is_some_and(|(first, _)| *first < number) {
+                    return;
+                }
+                if let Err(error) = work(&mut own, item) {
+                    let mut failed = lock();
+                    if failed.as_ref().is_none_or(|(first, _)| number < *first) {
+                        *failed = Some((number, error));
+                    }
+                }
+            }
+        };
+        self.pool.in_place_scope(|scope| {
+            (0..helpers).for_each(|_| scope.spawn(|_| run()));
+            run();
+        });
+        match lock().take() {
+            Some((_, error)) => Err(error),
+            None => Ok(()),
+        }
     }
 
     /// Runs `work` on the pool without waiting for it.

@@ -16,7 +16,12 @@ use crate::task::Plan;
 
 /// Runs `scan` over `table` and returns exactly the requested rows and columns.
 pub fn scan(table: &dyn Table, scan: &Scan, driver: &Driver, order: Order) -> Result<Rows> {
-    Ok(run(table, prepare(table, scan)?, driver, order))
+    let prepared = if table.plans_in_parallel() {
+        driver.install(|| prepare(table, scan))?
+    } else {
+        prepare(table, scan)?
+    };
+    Ok(run(table, prepared, driver, order))
 }
 
 /// Runs the part of `scan` that [`split`] cut out, in the table's order. A table that has other tasks than when it was

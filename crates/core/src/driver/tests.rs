@@ -432,3 +432,31 @@ fn counters_report_the_cost_of_a_run() {
     assert_eq!((stats.pieces, stats.pruned, stats.read), (5, 3, 2));
     assert_eq!((stats.requests, stats.bytes_fetched, stats.rows), (1, 30, 1));
 }
+
+#[test]
+fn shared_work_is_done_once_and_fails_with_the_first_error() {
+    let driver = Driver::new(&DriverOptions::default().with_threads(3)).unwrap();
+    let done = Mutex::new(Vec::new());
+    let work = || {
+        driver.share(
+            (0..1000).collect(),
+            || (),
+            |(), n: u32| {
+                done.lock().unwrap().push(n);
+                Ok(())
+            },
+        )
+    };
+    work().unwrap();
+    driver.install(work).unwrap();
+    let mut done = done.into_inner().unwrap();
+    done.sort_unstable();
+    assert!(done.into_iter().eq((0..1000).flat_map(|n| [n, n])));
+    for _ in 0..50 {
+        let fails = |(): &mut (), n: u32| match n % 100 {
+            57 => Err(Error::invalid(n.to_string())),
+            _ => Ok(()),
+        };
+        assert_eq!(driver.share((0..1000).collect(), || (), fails).unwrap_err().message(), "57");
+    }
+}

@@ -1,13 +1,14 @@
 //! Comparing decimals with literals, exactly.
 
-use std::cmp::Ordering;
-
 use arrow_array::types::Decimal128Type;
 use arrow_array::{BooleanArray, PrimitiveArray};
 
 use super::Comparison;
-use super::eval::{compare_native, masked};
+use super::eval::compare_native;
 use crate::scalar::Scalar;
+
+/// Above the digits of every decimal; its negative is below them.
+const OUTSIDE: i128 = i128::MAX;
 
 /// A column whose values have `scale` digits after the point.
 pub(super) fn compare(
@@ -16,42 +17,41 @@ pub(super) fn compare(
     op: Comparison,
     value: &Scalar,
 ) -> Option<BooleanArray> {
-    let all = |ordering: Ordering| Some(masked(array, |_| op.holds(ordering)));
-    let outside = |negative: bool| all(if negative { Ordering::Greater } else { Ordering::Less });
-    let (digits, digits_scale) = match value {
-        Scalar::Int(number) => (Some(*number), 0),
-        Scalar::Float(number) if number.is_nan() => return all(Ordering::Less),
-        // The shortest form of a float is what was written.
-        Scalar::Float(number) => {
-            let text = number.to_string();
-            let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
-            (format!("{whole}{fraction}").parse::<i128>().ok(), fraction.len())
-        }
-        _ => return None,
-    };
-    let negative = match value {
-        Scalar::Int(number) => *number < 0,
-        Scalar::Float(number) => *number < 0.0,
-        _ => false,
-    };
-    let Some(digits) = digits else { return outside(negative) };
-    let shift = i32::from(scale) - i32::try_from(digits_scale).ok()?;
-    let Some(factor) = 10_i128.checked_pow(shift.unsigned_abs()) else { return outside(negative) };
-    if shift >= 0 {
-        return match digits.checked_mul(factor) {
-            Some(value) => Some(compare_native(array, op, value)),
-            None => outside(negative),
+    let (op, digits) = op.of_digits(value, scale)?;
+    Some(compare_native(array, op, digits))
+}
+
+impl Comparison {
+    /// `decimal op value` as a comparison of the digits of the decimal, of which `scale` are behind the point; also if no
+    /// decimal has this value. `None` if the value is no number.
+    pub fn of_digits(self, value: &Scalar, scale: i8) -> Option<(Self, i128)> {
+        let (digits, digits_scale, negative) = match value {
+            Scalar::Int(number) => (Some(*number), 0, *number < 0),
+            Scalar::Float(number) if number.is_nan() => (None, 0, false),
+            // The shortest form of a float is what was written.
+            Scalar::Float(number) => {
+                let text = number.to_string();
+                let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
+                (format!("{whole}{fraction}").parse::<i128>().ok(), fraction.len(), *number < 0.0)
+            }
+            _ => return None,
         };
+        let outside = (self, if negative { -OUTSIDE } else { OUTSIDE });
+        let Some(digits) = digits else { return Some(outside) };
+        let shift = i32::from(scale) - i32::try_from(digits_scale).ok()?;
+        let Some(factor) = 10_i128.checked_pow(shift.unsigned_abs()) else { return Some(outside) };
+        if shift >= 0 {
+            return Some(digits.checked_mul(factor).map_or(outside, |digits| (self, digits)));
+        }
+        let (floor, is_whole) = (digits.div_euclid(factor), digits.rem_euclid(factor) == 0);
+        Some(match self {
+            op if is_whole => (op, floor),
+            // No decimal has this value.
+            Self::Eq | Self::Ne => (self, OUTSIDE),
+            Self::Lt | Self::Le => (Self::Le, floor),
+            Self::Gt | Self::Ge => (Self::Gt, floor),
+        })
     }
-    let (floor, is_whole) = (digits.div_euclid(factor), digits.rem_euclid(factor) == 0);
-    let op = match op {
-        op if is_whole => op,
-        Comparison::Eq => return Some(masked(array, |_| false)),
-        Comparison::Ne => return Some(masked(array, |_| true)),
-        Comparison::Lt | Comparison::Le => Comparison::Le,
-        Comparison::Gt | Comparison::Ge => Comparison::Gt,
-    };
-    Some(compare_native(array, op, floor))
 }
 
 #[cfg(test)]

@@ -4,8 +4,12 @@ use std::cmp::Ordering;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
-use arrow_array::{Array, ArrayRef, BooleanArray, PrimitiveArray, RecordBatch};
-use arrow_buffer::BooleanBuffer;
+use arrow_array::{
+    Array, ArrayRef, BinaryArray, BinaryViewArray, BooleanArray, Datum, LargeBinaryArray, LargeStringArray,
+    PrimitiveArray, RecordBatch, StringArray, StringViewArray,
+};
+use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, NullBuffer};
+use arrow_ord::cmp;
 use arrow_schema::{DataType, TimeUnit};
 use arrow_select::filter::filter_record_batch;
 
@@ -39,9 +43,7 @@ impl Predicate {
                 let nulls = array.logical_nulls();
                 Ok(nulls.map_or_else(|| constant(false, rows), |n| BooleanArray::new(!n.inner(), None)))
             }
-            Self::And(parts) => {
-                fold(parts.iter().map(|p| p.evaluate(batch)), constant(true, rows), arrow_kleene_and)
-            }
+            Self::And(parts) => all_of(parts, batch),
             Self::Or(parts) => {
                 fold(parts.iter().map(|p| p.evaluate(batch)), constant(false, rows), arrow_kleene_or)
             }
@@ -65,6 +67,48 @@ fn fold(
     combine: fn(&BooleanArray, &BooleanArray) -> BooleanArray,
 ) -> Result<BooleanArray> {
     parts.try_fold(start, |sum, part| Ok(combine(&sum, &part?)))
+}
+
+/// Custom conditions come last, and see only rows that no other condition has excluded, if these
+/// are few.
+fn all_of(parts: &[Predicate], batch: &RecordBatch) -> Result<BooleanArray> {
+    let rows = batch.num_rows();
+    let own = parts.iter().filter(|part| !part.has_custom()).map(|part| part.evaluate(batch));
+    let mut sum = fold(own, constant(true, rows), arrow_kleene_and)?;
+    for part in parts.iter().filter(|part| part.has_custom()) {
+        let open = !&known(&sum, false);
+        let left = open.count_set_bits();
+        if left == 0 {
+            break;
+        }
+        let part = if left > rows / 2 { part.evaluate(batch)? } else { evaluate_some(part, batch, &open)? };
+        sum = arrow_kleene_and(&sum, &part);
+    }
+    Ok(sum)
+}
+
+/// The values of a condition for the rows that are set in `open`; false for the others.
+fn evaluate_some(part: &Predicate, batch: &RecordBatch, open: &BooleanBuffer) -> Result<BooleanArray> {
+    let schema = batch.schema_ref();
+    let columns = part.columns().into_iter().filter_map(|name| schema.index_of(name).ok());
+    let few = batch.project(&columns.collect::<Vec<_>>())?;
+    let few = filter_record_batch(&few, &BooleanArray::new(open.clone(), None))?;
+    let found = part.evaluate(&few)?;
+    let (mut values, mut valid) = (BooleanBufferBuilder::new(open.len()), found.nulls().map(|_| Vec::new()));
+    values.append_n(open.len(), false);
+    for (at, row) in open.set_indices().enumerate() {
+        values.set_bit(row, found.value(at));
+        if let Some(unknown) = valid.as_mut().filter(|_| found.is_null(at)) {
+            unknown.push(row);
+        }
+    }
+    let nulls = valid.map(|unknown| {
+        let mut known = BooleanBufferBuilder::new(open.len());
+        known.append_n(open.len(), true);
+        unknown.into_iter().for_each(|row| known.set_bit(row, false));
+        NullBuffer::new(known.finish())
+    });
+    Ok(BooleanArray::new(values.finish(), nulls))
 }
 
 /// Three-valued AND: false wins over unknown.
@@ -147,28 +191,21 @@ fn compare(array: &ArrayRef, column: &str, op: Comparison, value: &Scalar) -> Re
             let values = array.as_boolean();
             by_row(array, |i| Scalar::Bool(values.value(i)).compare(value), op)
         }
-        DataType::Utf8 => {
-            compare_bytes(array.as_string::<i32>().iter().map(|v| v.map(str::as_bytes)), op, value)
-        }
-        DataType::LargeUtf8 => {
-            compare_bytes(array.as_string::<i64>().iter().map(|v| v.map(str::as_bytes)), op, value)
-        }
-        DataType::Utf8View => {
-            compare_bytes(array.as_string_view().iter().map(|v| v.map(str::as_bytes)), op, value)
-        }
-        DataType::Binary => compare_bytes(array.as_binary::<i32>().iter(), op, value),
-        DataType::LargeBinary => compare_bytes(array.as_binary::<i64>().iter(), op, value),
-        DataType::BinaryView => compare_bytes(array.as_binary_view().iter(), op, value),
+        DataType::Utf8
+        | DataType::LargeUtf8
+        | DataType::Utf8View
+        | DataType::Binary
+        | DataType::LargeBinary
+        | DataType::BinaryView => return compare_strings(array, column, op, value),
         DataType::FixedSizeBinary(_) => compare_bytes(array.as_fixed_size_binary().iter(), op, value),
         DataType::Dictionary(_, _) => {
             let dictionary = array.as_any_dictionary();
             let verdicts = compare(dictionary.values(), column, op, value)?;
             let keys = dictionary.normalized_keys();
-            let rows = (0..array.len()).map(|i| {
-                let key = keys.get(i).copied().filter(|k| !array.is_null(i) && *k < verdicts.len())?;
-                (!verdicts.is_null(key)).then(|| verdicts.value(key))
-            });
-            return Ok(rows.collect());
+            let holds = |key: usize| key < verdicts.len() && verdicts.is_valid(key) && verdicts.value(key);
+            let bits = BooleanBuffer::collect_bool(keys.len(), |i| holds(keys[i]));
+            // A null value of the dictionary is a null row as well.
+            return Ok(BooleanArray::new(bits, array.logical_nulls()));
         }
         _ => None,
     }
@@ -187,7 +224,7 @@ fn by_row(
         .map(BooleanArray::from)
 }
 
-pub(super) fn masked<T: ArrowPrimitiveType>(
+fn masked<T: ArrowPrimitiveType>(
     array: &PrimitiveArray<T>,
     holds: impl Fn(T::Native) -> bool,
 ) -> BooleanArray {
@@ -274,6 +311,39 @@ where
     })
 }
 
+/// Columns of strings and bytes against a literal of either kind, by the bytes.
+fn compare_strings(array: &ArrayRef, column: &str, op: Comparison, value: &Scalar) -> Result<BooleanArray> {
+    let bytes: &[u8] = match value {
+        Scalar::String(text) => text.as_bytes(),
+        Scalar::Bytes(bytes) => bytes,
+        _ => return Err(mismatch(column, array, value)),
+    };
+    let text = std::str::from_utf8(bytes);
+    let literal: Box<dyn Datum> = match (array.data_type(), text) {
+        (DataType::Utf8, Ok(text)) => Box::new(StringArray::new_scalar(text)),
+        (DataType::LargeUtf8, Ok(text)) => Box::new(LargeStringArray::new_scalar(text)),
+        (DataType::Utf8View, Ok(text)) => Box::new(StringViewArray::new_scalar(text)),
+        (DataType::Binary, _) => Box::new(BinaryArray::new_scalar(bytes)),
+        (DataType::LargeBinary, _) => Box::new(LargeBinaryArray::new_scalar(bytes)),
+        (DataType::BinaryView, _) => Box::new(BinaryViewArray::new_scalar(bytes)),
+        // No string equals bytes that are no text, but they have an order.
+        (DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View, Err(_)) => {
+            let array = arrow_cast::cast(array, &DataType::BinaryView)?;
+            return compare_strings(&array, column, op, value);
+        }
+        _ => return Err(mismatch(column, array, value)),
+    };
+    let array: &dyn Array = array;
+    Ok(match op {
+        Comparison::Eq => cmp::eq(&array, &*literal),
+        Comparison::Ne => cmp::neq(&array, &*literal),
+        Comparison::Lt => cmp::lt(&array, &*literal),
+        Comparison::Le => cmp::lt_eq(&array, &*literal),
+        Comparison::Gt => cmp::gt(&array, &*literal),
+        Comparison::Ge => cmp::gt_eq(&array, &*literal),
+    }?)
+}
+
 fn compare_bytes<'a>(
     rows: impl Iterator<Item = Option<&'a [u8]>>,
     op: Comparison,
@@ -334,6 +404,79 @@ mod tests {
             ("TRUE", [T, T, T]),
         ] {
             assert_eq!(rows(text), want, "{text}");
+        }
+    }
+
+    #[test]
+    fn strings_and_bytes_of_every_kind_compare_by_their_bytes() {
+        let words = StringArray::from(vec![Some("a"), None, Some("bé"), Some("")]);
+        let column: ArrayRef = Arc::new(words);
+        for kind in [
+            DataType::Utf8,
+            DataType::LargeUtf8,
+            DataType::Utf8View,
+            DataType::Binary,
+            DataType::LargeBinary,
+            DataType::BinaryView,
+            DataType::Dictionary(Box::new(DataType::Int8), Box::new(DataType::Utf8)),
+        ] {
+            let column = arrow_cast::cast(&column, &kind).unwrap();
+            let batch = RecordBatch::try_from_iter([("s", column)]).unwrap();
+            let rows = |op, value: Scalar| {
+                let mask = Predicate::compare("s", op, value).evaluate(&batch).unwrap();
+                mask.iter().collect::<Vec<_>>()
+            };
+            let text = |text: &str| Scalar::String(text.into());
+            assert_eq!(rows(Comparison::Eq, text("bé")), [F, N, T, F], "{kind}");
+            assert_eq!(rows(Comparison::Ne, text("a")), [F, N, T, T], "{kind}");
+            assert_eq!(rows(Comparison::Lt, text("b")), [T, N, F, T], "{kind}");
+            assert_eq!(rows(Comparison::Ge, text("a")), [T, N, T, F], "{kind}");
+            assert_eq!(rows(Comparison::Le, Scalar::Bytes(b"bz".to_vec())), [T, N, F, T], "{kind}");
+            // Bytes that are no text.
+            assert_eq!(rows(Comparison::Gt, Scalar::Bytes(vec![b'b', 0x80])), [F, N, T, F], "{kind}");
+            assert_eq!(rows(Comparison::Eq, Scalar::Bytes(vec![0xff])), [F, N, F, F], "{kind}");
+        }
+    }
+
+    /// True where `i` is even, unknown where it is a multiple of three; counts the rows it sees.
+    #[derive(Debug)]
+    struct Even(Vec<String>, std::sync::atomic::AtomicUsize);
+
+    impl std::fmt::Display for Even {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("even")
+        }
+    }
+
+    impl super::super::Condition for Arc<Even> {
+        fn columns(&self) -> &[String] {
+            &self.0
+        }
+
+        fn evaluate(&self, batch: &RecordBatch) -> Result<BooleanArray> {
+            self.1.fetch_add(batch.num_rows(), std::sync::atomic::Ordering::Relaxed);
+            let i = column_of(batch, "i")?.as_primitive::<Int64Type>();
+            Ok(i.values().iter().map(|i| (i % 3 != 0).then_some(i % 2 == 0)).collect())
+        }
+    }
+
+    #[test]
+    fn a_condition_of_others_sees_only_the_rows_that_are_still_open() {
+        let even = Arc::new(Even(vec!["i".into()], 0.into()));
+        let custom = Predicate::Custom(super::super::Custom::new(Arc::clone(&even)));
+        let column: ArrayRef =
+            Arc::new(arrow_array::Int64Array::from_iter((0..40).map(|i| (i != 7).then_some(i))));
+        let batch = RecordBatch::try_from_iter([("i", column)]).unwrap();
+        for (below, seen) in [(9, 9), (30, 40), (0, 1)] {
+            even.1.store(0, std::sync::atomic::Ordering::Relaxed);
+            let few = Predicate::compare("i", Comparison::Lt, below);
+            let parts = [few.evaluate(&batch).unwrap(), custom.evaluate(&batch).unwrap()];
+            even.1.store(0, std::sync::atomic::Ordering::Relaxed);
+            let both = Predicate::And(vec![custom.clone(), few]);
+            assert_eq!(both.evaluate(&batch).unwrap(), arrow_kleene_and(&parts[0], &parts[1]), "{below}");
+            assert_eq!(even.1.load(std::sync::atomic::Ordering::Relaxed), seen, "{below}");
+            let none = Predicate::Not(Box::new(both)).evaluate(&batch).unwrap();
+            assert_eq!(none.true_count(), arrow_kleene_and(&parts[0], &parts[1]).false_count(), "{below}");
         }
     }
 

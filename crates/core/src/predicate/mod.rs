@@ -15,6 +15,7 @@ use std::fmt;
 pub use custom::{Condition, Custom};
 pub use prune::{ColumnBounds, Leaf, Verdict};
 
+use crate::error::Result;
 use crate::scalar::Scalar;
 
 /// How two values compare.
@@ -118,8 +119,7 @@ pub enum Predicate {
     Or(Vec<Predicate>),
     /// It is false.
     Not(Box<Predicate>),
-    /// A condition with its own evaluation; it does not prune, and has no serialized form.
-    #[cfg_attr(feature = "serde", serde(skip))]
+    /// A condition with its own evaluation; it does not prune. Its serialized form is its source.
     Custom(Custom),
 }
 
@@ -167,6 +167,19 @@ impl Predicate {
             Self::Not(inner) => inner.has_custom(),
             Self::Always(_) | Self::Compare { .. } | Self::In { .. } | Self::IsNull { .. } => false,
         }
+    }
+
+    /// Replaces the custom conditions by what `read` makes of their sources: what arrives from
+    /// another process has the source only.
+    pub fn resolve(self, read: &dyn Fn(&str) -> Result<Self>) -> Result<Self> {
+        let all = |parts: Vec<Self>| parts.into_iter().map(|part| part.resolve(read)).collect::<Result<_>>();
+        Ok(match self {
+            Self::And(parts) => Self::And(all(parts)?),
+            Self::Or(parts) => Self::Or(all(parts)?),
+            Self::Not(inner) => Self::Not(Box::new(inner.resolve(read)?)),
+            Self::Custom(custom) => read(&custom.to_string())?,
+            plain => plain,
+        })
     }
 
     /// The conditions that must all be true: the parts of a conjunction, or the predicate itself.

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::{Entry, EntryKind, LocalStorage, Lock, Staged, Storage};
-use crate::error::{Context, Error, Result};
+use super::{Entry, EntryKind, LocalStorage, Lock, Staged, Storage, check_limit};
+use crate::error::{Error, Result};
 use crate::hint::Action;
 
 /// A file or folder on some storage.
@@ -105,11 +105,13 @@ impl Location {
     /// The whole file: a mapping if the storage supports it, else at most `limit` bytes.
     pub fn read_all(&self, limit: u64) -> Result<Bytes> {
         let size = self.size()?;
-        if size > limit {
-            return Err(Error::limit(format!("the file has {size} bytes, more than the limit of {limit}")))
-                .in_file(&self.path);
-        }
+        check_limit(&self.path, size, limit)?;
         self.read_range(0..size)
+    }
+
+    /// The whole file, at most `limit` bytes, if it is not read again; see [`Storage::read_once`].
+    pub fn read_once(&self, limit: u64) -> Result<Bytes> {
+        self.storage.read_once(&self.path, limit)
     }
 
     /// The entries of the folder, sorted by name.

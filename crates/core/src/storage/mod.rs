@@ -51,6 +51,14 @@ pub trait Storage: Send + Sync + Debug {
     /// Reads ranges of one file, in the given order. A range past the end is an error, never fewer bytes.
     fn read(&self, path: &str, ranges: &[Range<u64>]) -> Result<Vec<Bytes>>;
 
+    /// A whole file of at most `limit` bytes that is not read again: nothing about it is remembered.
+    fn read_once(&self, path: &str, limit: u64) -> Result<Bytes> {
+        let size = self.size(path)?;
+        check_limit(path, size, limit)?;
+        let mut whole = self.read(path, std::slice::from_ref(&(0..size)))?;
+        whole.pop().ok_or_else(|| Error::internal("a storage returned no range"))
+    }
+
     /// Keeps these files readable when another process removes them, as many as the storage can hold. One that is not
     /// there any more is an error. A storage that cannot do this does nothing.
     fn pin(&self, paths: &[String]) -> Result<()> {
@@ -210,6 +218,14 @@ pub struct IoHints {
     pub concurrency: usize,
     /// Whether large ranges are zero-copy slices of memory (a mapping), so that reading a whole file costs nothing.
     pub zero_copy: bool,
+}
+
+/// Fails for a file that is larger than a caller accepts.
+fn check_limit(path: &str, size: u64, limit: u64) -> Result<()> {
+    if size <= limit {
+        return Ok(());
+    }
+    Err(Error::limit(format!("the file has {size} bytes, more than the limit of {limit}")).file(path))
 }
 
 /// Fails for a range that is not inside a file of this size.

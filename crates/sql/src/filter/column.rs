@@ -60,6 +60,8 @@ fn widening(from: &DataType, to: &DataType) -> Option<i128> {
             let (from, to) = (per_second(*from), per_second(*to));
             (to >= from).then(|| to / from)
         }
+        // Literals that are compared with decimals stand for their value.
+        (T::Decimal128(_, from), T::Decimal128(_, to)) if to >= from => Some(1),
         // An integer that is compared with a decimal counts in the last digit of the decimal.
         (from, T::Decimal128(_, scale)) if from.is_integer() => {
             10_i128.checked_pow(u32::try_from(*scale).ok()?)

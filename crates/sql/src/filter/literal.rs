@@ -9,6 +9,9 @@ use super::column::Operand;
 /// Doubles represent integers exactly up to here.
 const EXACT_INTEGERS: f64 = 4_503_599_627_370_496.0;
 
+/// Decimal digits that a double keeps.
+const DOUBLE_DIGITS: u32 = 15;
+
 /// The value of a literal compared with this column.
 pub(super) fn scalar(value: &ScalarValue, operand: &Operand<'_>) -> Option<Scalar> {
     let value = match value {
@@ -18,7 +21,7 @@ pub(super) fn scalar(value: &ScalarValue, operand: &Operand<'_>) -> Option<Scala
     // Times count in their own unit: only literals of the compared type can be converted to integers.
     let given = value.data_type();
     if operand.data_type.is_decimal() {
-        return None;
+        return decimal(value);
     }
     // So do decimals, in their last digit.
     let counts = |data_type: &DataType| data_type.is_temporal() || data_type.is_decimal();
@@ -35,6 +38,18 @@ pub(super) fn scalar(value: &ScalarValue, operand: &Operand<'_>) -> Option<Scala
         }
         scalar => Some(scalar),
     }
+}
+
+/// The value of a decimal, if an integer or a double is exactly it.
+fn decimal(value: &ScalarValue) -> Option<Scalar> {
+    let ScalarValue::Decimal128(Some(digits), _, scale) = value else { return None };
+    let unit = 10_i128.checked_pow(u32::try_from(*scale).ok()?)?;
+    if digits % unit == 0 {
+        return Some(Scalar::Int(digits / unit));
+    }
+    // The shortest form of a double of so many digits is the decimal.
+    let exact = digits.unsigned_abs() < 10_u128.pow(DOUBLE_DIGITS);
+    exact.then(|| format!("{digits}e-{scale}").parse().ok().map(Scalar::Float)).flatten()
 }
 
 fn plain(value: &ScalarValue) -> Option<Scalar> {

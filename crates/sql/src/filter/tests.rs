@@ -71,8 +71,19 @@ fn integers_count_in_the_last_digit_of_a_decimal() {
     assert_eq!(text(&wide("i").eq(tenths(-30))), expected("\"i\" = -3", true));
     assert_eq!(text(&wide("i").eq(tenths(25))), None);
     assert_eq!(text(&wide("f").eq(tenths(25))), None);
-    // A column that is a decimal itself is not translated.
-    assert_eq!(text(&col("d").gt(lit(ScalarValue::Decimal128(Some(25), 12, 1)))), None);
+}
+
+#[test]
+fn decimals_are_compared_with_values_that_are_exactly_the_literal() {
+    let number = |digits: i128, scale: i8| lit(ScalarValue::Decimal128(Some(digits), 38, scale));
+    let wide = |scale: i8| cast(col("d"), DataType::Decimal128(38, scale));
+    let tenths = lit(ScalarValue::Decimal128(Some(25), 12, 1));
+    assert_eq!(text(&col("d").gt(tenths)), expected("\"d\" > 2.5", true));
+    assert_eq!(text(&wide(2).eq(number(-700, 2))), expected("\"d\" = -7", true));
+    assert_eq!(text(&wide(3).lt(number(70, 3))), expected("\"d\" < 0.07", true));
+    // A cast that rounds, and more digits than a double has.
+    assert_eq!(text(&wide(0).eq(number(7, 0))), None);
+    assert_eq!(text(&wide(20).eq(number(123_456_789_012_345_678, 20))), None);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::task::{Context, Poll};
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
+use datafusion::arrow::compute::concat_batches;
 use datafusion::common::Result;
 use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream};
 use datafusion::physical_plan::metrics::{
@@ -16,22 +17,34 @@ use datafusion::physical_plan::stream::RecordBatchReceiverStreamBuilder;
 use futures::Stream;
 use tesselle::core::{Cost, Remainder, Storage, Task};
 use tesselle::driver::Lease;
-use tesselle::{Driver, RunStats};
+use tesselle::{Driver, Predicate, RunStats};
 
 use super::Request;
+use super::work::Share;
 use crate::error::external;
 
 /// Batches pending between a fetching thread and its consumer.
 const AHEAD: usize = 2;
+
+/// Returns the tasks of a partition, when it starts.
+type Start = Box<dyn FnOnce() -> tesselle::Result<Share> + Send>;
 
 /// The tasks of a partition and what is done with their batches.
 pub(super) struct Partition {
     driver: Driver,
     storage: Arc<dyn Storage>,
     request: Arc<Request>,
+    start: Option<Start>,
     waiting: VecDeque<Box<dyn Task>>,
     running: Option<Running>,
     rest: Remainder,
+    /// Filters of other operators that the table does not apply.
+    condition: Option<Predicate>,
+    /// Batches of few rows, until they are worth passing on.
+    few: Vec<RecordBatch>,
+    /// A batch of more rows than the operators work on at once, as far as it is not passed on.
+    ready: Option<RecordBatch>,
+    batch_rows: usize,
     counted: RunStats,
     counts: Counts,
 }
@@ -55,15 +68,20 @@ impl Partition {
         driver: &Driver,
         storage: Arc<dyn Storage>,
         request: Arc<Request>,
-        tasks: Vec<Box<dyn Task>>,
+        start: Start,
+        batch_rows: usize,
         counts: Counts,
     ) -> Self {
-        driver.progress().expect(tasks.iter().map(|task| task.cost().bytes_in).sum());
         Self {
             driver: driver.for_run(),
             storage,
-            waiting: tasks.into(),
+            start: Some(start),
+            condition: None,
+            few: Vec::new(),
+            waiting: VecDeque::new(),
             running: None,
+            ready: None,
+            batch_rows: batch_rows.max(1),
             rest: Remainder::new(Arc::clone(&request.schema), request.residual.clone(), request.limit),
             request,
             counted: RunStats::default(),
@@ -112,9 +130,29 @@ impl Partition {
         step
     }
 
+    /// The next rows of the batch that is ready.
+    fn part(&mut self) -> Option<RecordBatch> {
+        let batch = self.ready.take()?;
+        let rows = batch.num_rows();
+        if rows <= self.batch_rows {
+            return Some(batch);
+        }
+        self.ready = Some(batch.slice(self.batch_rows, rows - self.batch_rows));
+        Some(batch.slice(0, self.batch_rows))
+    }
+
     fn advance(&mut self) -> Result<Step> {
+        if let Some(part) = self.part() {
+            return Ok(Step::Batch(part));
+        }
         if self.rest.is_done() {
             return Ok(Step::End);
+        }
+        if let Some(start) = self.start.take() {
+            let share = start().map_err(external)?;
+            self.driver.progress().expect(share.tasks.iter().map(|task| task.cost().bytes_in).sum());
+            self.waiting = share.tasks.into();
+            self.condition = share.condition;
         }
         if self.running.is_none() {
             let Some(task) = self.waiting.pop_front() else { return Ok(Step::End) };
@@ -130,10 +168,40 @@ impl Partition {
         let Some(batch) = next else {
             self.driver.progress().advance(running.cost.bytes_in);
             self.running = None;
-            return Ok(Step::Nothing);
+            // A query that needs only a few rows does not wait for another task.
+            return Ok(self.gathered()?.map_or(Step::Nothing, Step::Batch));
         };
         let batch = self.rest.apply(&batch).map_err(external)?;
-        Ok(if batch.num_rows() == 0 { Step::Nothing } else { Step::Batch(batch) })
+        let batch = match &self.condition {
+            Some(condition) => condition.filter(&batch).map_err(external)?,
+            None => batch,
+        };
+        self.collect(batch)?;
+        Ok(self.part().map_or(Step::Nothing, Step::Batch))
+    }
+
+    /// Makes a batch ready, together with those before it that were too small. Operators have a cost per batch.
+    fn collect(&mut self, batch: RecordBatch) -> Result<()> {
+        if batch.num_rows() == 0 {
+            return Ok(());
+        }
+        // The first rows are wanted as soon as they are there.
+        let is_enough = |rows: usize| rows >= self.batch_rows / 2 || self.request.limit.is_some();
+        if self.few.is_empty() && is_enough(batch.num_rows()) {
+            self.ready = Some(batch);
+            return Ok(());
+        }
+        self.few.push(batch);
+        if is_enough(self.few.iter().map(RecordBatch::num_rows).sum()) {
+            self.ready = self.gathered()?;
+        }
+        Ok(())
+    }
+
+    /// The small batches together.
+    fn gathered(&mut self) -> Result<Option<RecordBatch>> {
+        let few = std::mem::take(&mut self.few);
+        Ok(if few.is_empty() { None } else { Some(concat_batches(&self.request.schema, &few)?) })
     }
 }
 
@@ -151,6 +219,7 @@ impl Stream for Partition {
             Ok(Step::End) => Poll::Ready(None),
             Err(error) => {
                 self.waiting.clear();
+                self.ready = None;
                 self.running = None;
                 Poll::Ready(Some(Err(error)))
             }

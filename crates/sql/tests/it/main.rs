@@ -7,6 +7,7 @@ mod copy;
 mod examples;
 mod explain;
 mod files;
+mod learned;
 mod pushdown;
 mod slt;
 mod statements;

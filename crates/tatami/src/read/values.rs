@@ -61,6 +61,9 @@ pub(crate) fn plain<T, const N: usize>(
     Ok(())
 }
 
+/// Bytes of a short string.
+const SHORT: usize = 16;
+
 /// Appends `n` strings, each with a length prefix.
 pub(crate) fn strings(body: &[u8], n: usize, offsets: &mut Vec<i32>, bytes: &mut Vec<u8>) -> Result<()> {
     // A string takes at least its length byte: an impossible count is refused before allocation.
@@ -68,18 +71,36 @@ pub(crate) fn strings(body: &[u8], n: usize, offsets: &mut Vec<i32>, bytes: &mut
         return Err(short(format!("{n} strings in {} bytes", body.len())));
     }
     offsets.reserve(n);
-    bytes.reserve(body.len() - n);
+    let mut end = bytes.len();
+    offset(end.saturating_add(body.len()))?;
+    // Room for all values, and for the copies of short ones, which are longer than they are.
+    bytes.resize(end + body.len() - n + SHORT, 0);
     let mut pos = 0;
     for _ in 0..n {
+        // Most strings are short: one byte of length, and a copy of constant size.
+        if let Some((len, rest)) = body.get(pos..).and_then(<[u8]>::split_first)
+            && usize::from(*len) <= SHORT
+            && let Some(value) = rest.first_chunk::<SHORT>()
+            && let Some(place) = bytes.get_mut(end..).and_then(<[u8]>::first_chunk_mut::<SHORT>)
+        {
+            *place = *value;
+            pos += 1 + usize::from(*len);
+            end += usize::from(*len);
+            offsets.push(end as i32);
+            continue;
+        }
         let len = varint::take(body, &mut pos).map_err(|e| Error::from(e).class("short_values"))?;
         let value = usize::try_from(len).ok().and_then(|len| body.get(pos..pos.checked_add(len)?));
-        let Some(value) = value else {
+        let place = value.and_then(|value| bytes.get_mut(end..end + value.len()));
+        let (Some(value), Some(place)) = (value, place) else {
             return Err(short(format!("a string of {len} bytes overruns its page")));
         };
-        bytes.extend_from_slice(value);
-        offsets.push(offset(bytes.len())?);
+        place.copy_from_slice(value);
         pos += value.len();
+        end += value.len();
+        offsets.push(end as i32);
     }
+    bytes.truncate(end);
     Ok(())
 }
 

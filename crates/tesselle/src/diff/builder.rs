@@ -6,6 +6,9 @@ use super::{DiffOptions, Difference, Tolerance, compare, containers};
 use crate::open::{Dataset, DatasetTable, Opener};
 use crate::run::{RunOn, run_methods};
 
+/// Memory for matching rows by key. More is not faster with files, and equal rows in the same order need none.
+const MATCHING: u64 = 192 << 20;
+
 /// Builds a comparison of two tables of any formats, or of all tables of two containers by name.
 ///
 /// ```no_run
@@ -74,7 +77,7 @@ impl Diff {
         self
     }
 
-    /// Sets the memory for matching by key, in bytes `[default: that of the driver]`. Rows that do not fit are spilled to temporary files.
+    /// Sets the memory for matching by key, in bytes `[default: that of the driver, at most 192 MiB]`. Rows that do not fit are spilled to temporary files.
     pub fn memory(mut self, bytes: u64) -> Self {
         self.memory = Some(bytes);
         self
@@ -90,7 +93,7 @@ impl Diff {
     pub fn run(self) -> Result<Difference> {
         let driver = self.run.driver()?;
         let mut options = self.options;
-        options.memory = self.memory.unwrap_or_else(|| driver.budget().total());
+        options.memory = self.memory.unwrap_or_else(|| driver.budget().total().min(MATCHING));
         let opener = self.opener.on(&driver);
         match (self.left.open(&opener)?, self.right.open(&opener)?) {
             (Opened::Table(left), Opened::Table(right)) => compare(&left, &right, &options, &driver),

@@ -83,8 +83,8 @@ fn compare(
         Some(key) => {
             // A type change may change the order, so only columns of the same type count as sorted.
             let in_order = |table: &DatasetTable| table.table().sort_columns() == key && schema.is_empty();
-            let (left, right) = ((batches(left)?, in_order(left)), (batches(right)?, in_order(right)));
-            comparison.by_key(left, right, &key)?
+            let in_order = in_order(left) && in_order(right);
+            comparison.by_key(batches(left)?, batches(right)?, in_order, &key)?
         }
     };
     Ok(Difference { tables: 1, schema, ..found })

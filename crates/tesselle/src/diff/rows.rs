@@ -3,19 +3,25 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, RecordBatch, UInt64Array};
+use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, UInt64Array};
+use arrow_buffer::BooleanBuffer;
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
+use arrow_ord::cmp::distinct;
 use arrow_ord::ord::{DynComparator, make_comparator};
 use arrow_schema::{DataType, Field, Schema, SchemaRef, SortOptions};
+use arrow_select::filter::filter_record_batch;
 use arrow_select::take::take_record_batch;
 use tesselle_core::{Error, Result};
 
-use super::sort::{KeyOrder, sorted};
+use super::sort::{KeyOrder, Sorter};
 use super::tolerance::Tolerance;
 use super::{DiffOptions, Difference, DifferingValue, RowPlace, plain_type};
 
 /// A stream of batches.
 pub(super) type Batches = Box<dyn Iterator<Item = Result<RecordBatch>>>;
+
+/// A stream of batches in the order of a key.
+type Sorted<'a> = Box<dyn Iterator<Item = Result<RecordBatch>> + 'a>;
 
 /// A comparison and how many differences are shown.
 pub(super) struct Comparison {
@@ -87,29 +93,78 @@ impl Comparison {
         Ok(found)
     }
 
-    /// Compares rows with equal keys, regardless of their position. A side that is sorted by the key is streamed; the
-    /// other is sorted within the memory limit, with temporary files if it is larger.
+    /// Compares rows with equal keys, regardless of their position. Two sides that are sorted by the key are streamed. Else rows
+    /// that are equal and stand at the same position are a pair, and only the others are sorted, within the memory limit, with
+    /// temporary files if there are more.
     pub(super) fn by_key(
         &self,
-        (left, left_in_order): (Batches, bool),
-        (right, right_in_order): (Batches, bool),
+        left: Batches,
+        right: Batches,
+        in_order: bool,
         key: &[String],
     ) -> Result<Difference> {
         let at = |name: &String| self.schema.index_of(name).map_err(Error::from);
         let key_columns = key.iter().map(at).collect::<Result<Vec<usize>>>()?;
+        let key_order = KeyOrder::new(&self.schema, key_columns.clone())?;
+        let (left, right) = (self.plain(left), self.plain(right));
+        if in_order {
+            return self.merge(left, right, &key_order, key, 0);
+        }
         // Equal keys pair up best if all other columns determine their order.
         let others = (0..self.schema.fields().len()).filter(|at| !key_columns.contains(at));
-        let all: Vec<usize> = key_columns.iter().copied().chain(others).collect();
-        let order = KeyOrder::new(&self.schema, all)?;
-        let key_order = KeyOrder::new(&self.schema, key_columns)?;
-        let memory = self.memory / 2;
-        let side = |batches: Batches,
-                    in_order: bool|
-         -> Result<Box<dyn Iterator<Item = Result<RecordBatch>> + '_>> {
-            let batches = self.plain(batches);
-            if in_order { Ok(batches) } else { Ok(Box::new(sorted(batches, &order, memory)?)) }
-        };
-        let (mut left, mut right) = (side(left, left_in_order)?, side(right, right_in_order)?);
+        let order = KeyOrder::new(&self.schema, key_columns.iter().copied().chain(others).collect())?;
+        let (mut a, mut b) = (Sorter::new(&order, self.memory / 2), Sorter::new(&order, self.memory / 2));
+        let pairs = self.pair_off(left, right, &mut a, &mut b)?;
+        self.merge(Box::new(a.finish()?), Box::new(b.finish()?), &key_order, key, pairs)
+    }
+
+    /// Passes on the rows that are not equal to the row at the same position of the other side; how many are.
+    fn pair_off(
+        &self,
+        mut left: Batches,
+        mut right: Batches,
+        left_rest: &mut Sorter<'_>,
+        right_rest: &mut Sorter<'_>,
+    ) -> Result<u64> {
+        let (mut a, mut b): (Option<RecordBatch>, Option<RecordBatch>) = (None, None);
+        let mut pairs = 0;
+        loop {
+            refill(&mut a, &mut left)?;
+            refill(&mut b, &mut right)?;
+            let (x, y) = match (a.take(), b.take()) {
+                (Some(x), Some(y)) => (x, y),
+                (Some(x), None) => {
+                    left_rest.push(x)?;
+                    continue;
+                }
+                (None, Some(y)) => {
+                    right_rest.push(y)?;
+                    continue;
+                }
+                (None, None) => return Ok(pairs),
+            };
+            let n = x.num_rows().min(y.num_rows());
+            let (head, other) = (x.slice(0, n), y.slice(0, n));
+            let differing = differing(&head, &other)?;
+            let count = differing.as_ref().map_or(0, BooleanArray::true_count);
+            pairs += (n - count) as u64;
+            if let Some(differing) = differing {
+                left_rest.push(filter_record_batch(&head, &differing)?)?;
+                right_rest.push(filter_record_batch(&other, &differing)?)?;
+            }
+            (a, b) = (Some(x.slice(n, x.num_rows() - n)), Some(y.slice(n, y.num_rows() - n)));
+        }
+    }
+
+    /// Compares the rows of two sides that are sorted by the key, besides `pairs` that are known to be equal.
+    fn merge(
+        &self,
+        mut left: Sorted<'_>,
+        mut right: Sorted<'_>,
+        key_order: &KeyOrder,
+        key: &[String],
+        pairs: u64,
+    ) -> Result<Difference> {
         let mut found = Difference::default();
         let (mut a, mut b): (Option<RecordBatch>, Option<RecordBatch>) = (None, None);
         loop {
@@ -147,7 +202,7 @@ impl Comparison {
         }
         let (only_left, only_right) = (left_over(a, 0, left)?, left_over(b, 0, right)?);
         found.unmatched = (found.unmatched.0 + only_left, found.unmatched.1 + only_right);
-        found.rows = (found.rows.0 + only_left, found.rows.1 + only_right);
+        found.rows = (found.rows.0 + only_left + pairs, found.rows.1 + only_right + pairs);
         Ok(found)
     }
 
@@ -182,6 +237,27 @@ impl Comparison {
         }
         Ok(())
     }
+}
+
+/// The rows of two batches of equal length that are not equal; `None` if all are.
+fn differing(left: &RecordBatch, right: &RecordBatch) -> Result<Option<BooleanArray>> {
+    let mut all: Option<BooleanBuffer> = None;
+    for (a, b) in left.columns().iter().zip(right.columns()) {
+        if a.to_data() == b.to_data() {
+            continue;
+        }
+        let bits = if a.data_type().is_nested() {
+            let compare = comparator(a, b)?;
+            BooleanBuffer::collect_bool(a.len(), |row| compare(row, row).is_ne())
+        } else {
+            distinct(a, b)?.values().clone()
+        };
+        all = Some(match all {
+            Some(all) => &all | &bits,
+            None => bits,
+        });
+    }
+    Ok(all.filter(|all| all.count_set_bits() > 0).map(|all| BooleanArray::new(all, None)))
 }
 
 /// The rows at these positions; a run of adjacent rows is a slice.

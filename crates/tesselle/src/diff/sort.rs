@@ -14,8 +14,6 @@ use arrow_select::interleave::interleave_record_batch;
 use arrow_select::take::take_record_batch;
 use tesselle_core::{Error, Result};
 
-use super::rows::Batches;
-
 /// Rows of a batch that comes out of a merge.
 const MERGED_ROWS: usize = 16 << 10;
 /// Rows of a batch in a temporary file.
@@ -52,34 +50,51 @@ impl KeyOrder {
     }
 }
 
-/// `batches` in this order, with at most `memory` bytes in memory.
-pub(super) fn sorted<'a>(batches: Batches, order: &'a KeyOrder, memory: u64) -> Result<SortedBatches<'a>> {
-    let (mut held, mut bytes): (Vec<RecordBatch>, u64) = (Vec::new(), 0);
-    let mut runs = Vec::new();
-    for batch in batches {
-        let batch = batch?;
-        bytes += batch.get_array_memory_size() as u64;
-        held.push(batch);
+/// Sorts batches with at most so many bytes in memory.
+pub(super) struct Sorter<'a> {
+    order: &'a KeyOrder,
+    memory: u64,
+    held: Vec<RecordBatch>,
+    bytes: u64,
+    runs: Vec<StreamReader<BufReader<File>>>,
+}
+
+impl<'a> Sorter<'a> {
+    /// Into this order.
+    pub(super) fn new(order: &'a KeyOrder, memory: u64) -> Self {
+        Self { order, memory, held: Vec::new(), bytes: 0, runs: Vec::new() }
+    }
+
+    /// Adds rows.
+    pub(super) fn push(&mut self, batch: RecordBatch) -> Result<()> {
+        self.bytes += batch.get_array_memory_size() as u64;
+        self.held.push(batch);
         // Sorting needs a second copy, and the key a third.
-        if bytes > memory / 3 {
-            runs.push(spill(&std::mem::take(&mut held), order)?);
-            bytes = 0;
+        if self.bytes > self.memory / 3 {
+            self.runs.push(spill(&std::mem::take(&mut self.held), self.order)?);
+            self.bytes = 0;
         }
+        Ok(())
     }
-    let last = match held.first() {
-        None => None,
-        Some(first) => Some(order.sorted(&concat_batches(&first.schema(), &held)?)?),
-    };
-    drop(held);
-    if runs.is_empty() {
-        return Ok(SortedBatches::Held(last));
+
+    /// All rows in order.
+    pub(super) fn finish(self) -> Result<SortedBatches<'a>> {
+        let Self { order, held, runs, .. } = self;
+        let last = match held.first() {
+            None => None,
+            Some(first) => Some(order.sorted(&concat_batches(&first.schema(), &held)?)?),
+        };
+        drop(held);
+        if runs.is_empty() {
+            return Ok(SortedBatches::Held(last));
+        }
+        let mut sources: Vec<Run<'a>> = Vec::with_capacity(runs.len() + 1);
+        for run in runs {
+            sources.push(Run::new(Box::new(run.map(|batch| batch.map_err(temporary))), order)?);
+        }
+        sources.push(Run::new(Box::new(last.into_iter().map(Ok)), order)?);
+        Ok(SortedBatches::Merged(sources))
     }
-    let mut sources: Vec<Run<'a>> = Vec::with_capacity(runs.len() + 1);
-    for run in runs {
-        sources.push(Run::new(Box::new(run.map(|batch| batch.map_err(temporary))), order)?);
-    }
-    sources.push(Run::new(Box::new(last.into_iter().map(Ok)), order)?);
-    Ok(SortedBatches::Merged(sources))
 }
 
 fn spill(held: &[RecordBatch], order: &KeyOrder) -> Result<StreamReader<BufReader<File>>> {
@@ -218,8 +233,9 @@ mod tests {
             batches.iter().flat_map(|b| b.column(0).as_primitive::<Int64Type>().values().to_vec()).collect();
         want.sort_unstable();
         for memory in [100_000, 1 << 30] {
-            let input: Batches = Box::new(batches.clone().into_iter().map(Ok));
-            let sorted = sorted(input, &order, memory).unwrap();
+            let mut sorter = Sorter::new(&order, memory);
+            batches.iter().for_each(|batch| sorter.push(batch.clone()).unwrap());
+            let sorted = sorter.finish().unwrap();
             assert_eq!(matches!(sorted, SortedBatches::Merged(_)), memory == 100_000);
             let got: Vec<i64> = sorted
                 .flat_map(|b| b.unwrap().column(0).as_primitive::<Int64Type>().values().to_vec())

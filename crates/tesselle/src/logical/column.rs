@@ -4,13 +4,16 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Decimal128Type, Int64Type};
-use arrow_array::{ArrayRef, Decimal128Array, Int64Array};
+use arrow_array::{ArrayRef, Date32Array, Decimal128Array, Int64Array, TimestampMicrosecondArray};
 use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::{DataType, Field, TimeUnit};
-use tesselle_core::{Error, Result, type_by_name, type_name};
+use tesselle_core::{Comparison, Error, Predicate, Result, Scalar, type_by_name, type_name};
 
 /// Decimal digits that a 64-bit integer always has room for.
 const INTEGER_DIGITS: u8 = 18;
+
+/// Microseconds of a day.
+const DAY_MICROS: i64 = 86_400_000_000;
 
 /// The type in which a column is stored where a format offers `instead`; `None` where no type keeps every value.
 pub(super) fn stored_type(own: &DataType, instead: &DataType) -> Option<DataType> {
@@ -95,7 +98,63 @@ pub(super) fn from_stored(column: &ArrayRef, to: &Field) -> Result<ArrayRef> {
             let decimals: Decimal128Array = stored.unary(i128::from);
             Ok(Arc::new(decimals.with_precision_and_scale(*digits, *scale)?))
         }
+        (DataType::Timestamp(TimeUnit::Microsecond, None), DataType::Date32) => {
+            let times: &TimestampMicrosecondArray = column.as_primitive();
+            // Every time of 64 bits is on a day of 32.
+            let days: Date32Array = times.unary(|time| time.div_euclid(DAY_MICROS) as i32);
+            Ok(Arc::new(days))
+        }
         _ => cast(column, to),
+    }
+}
+
+/// `column op value` for a column of type `own`, as a condition on its stored values; `None` if there is none of the same
+/// meaning.
+pub(super) fn stored_condition(
+    column: &str,
+    op: Comparison,
+    value: &Scalar,
+    own: &DataType,
+    stored: &DataType,
+) -> Option<Predicate> {
+    let compare = |op, value: i128| Predicate::compare(column, op, Scalar::Int(value));
+    match (own, stored, value) {
+        (DataType::Decimal128(_, scale), DataType::Int64, _) => {
+            let (op, digits) = op.of_digits(value, *scale)?;
+            Some(compare(op, digits))
+        }
+        (DataType::Date32, DataType::Int32, Scalar::Int(_)) => {
+            Some(Predicate::compare(column, op, value.clone()))
+        }
+        // A day includes all its times, regardless of the writer.
+        (DataType::Date32, DataType::Timestamp(TimeUnit::Microsecond, None), Scalar::Int(day)) => {
+            let start = day.checked_mul(i128::from(DAY_MICROS))?;
+            let end = start.checked_add(i128::from(DAY_MICROS))?;
+            Some(match op {
+                Comparison::Eq => {
+                    Predicate::And(vec![compare(Comparison::Ge, start), compare(Comparison::Lt, end)])
+                }
+                Comparison::Ne => {
+                    Predicate::Or(vec![compare(Comparison::Lt, start), compare(Comparison::Ge, end)])
+                }
+                Comparison::Lt => compare(Comparison::Lt, start),
+                Comparison::Le => compare(Comparison::Lt, end),
+                Comparison::Gt => compare(Comparison::Ge, end),
+                Comparison::Ge => compare(Comparison::Ge, start),
+            })
+        }
+        _ => None,
+    }
+}
+
+/// A bound of the stored values as one of the column.
+pub(super) fn own_bound(value: &Scalar, own: &DataType, stored: &DataType) -> Option<Scalar> {
+    match (own, stored, value) {
+        (DataType::Date32, DataType::Int32, Scalar::Int(day)) => Some(Scalar::Int(*day)),
+        (DataType::Date32, DataType::Timestamp(TimeUnit::Microsecond, None), Scalar::Int(time)) => {
+            Some(Scalar::Int(time.div_euclid(i128::from(DAY_MICROS))))
+        }
+        _ => None,
     }
 }
 

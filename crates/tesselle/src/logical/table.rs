@@ -1,14 +1,17 @@
 //! A table that is read with other types than it is stored in.
 
+use std::fmt;
 use std::sync::Arc;
 
+use arrow_array::{BooleanArray, RecordBatch};
 use arrow_schema::SchemaRef;
 use bytes::Bytes;
 use tesselle_core::{
-    ArrayView, Cost, Known, Label, Plan, Predicate, Pushdown, Result, Scan, Step, Storage, Table, TableFacts,
-    TableStats, Task,
+    ArrayView, Comparison, Condition, Cost, Custom, Known, Label, Plan, Predicate, Pushdown, Result, Scalar,
+    Scan, Step, Storage, Table, TableFacts, TableStats, Task,
 };
 
+use super::column::{own_bound, stored_condition};
 use super::{Logical, is_note};
 
 /// Restores the columns of an inner table.
@@ -32,24 +35,82 @@ impl LogicalTable {
         predicate.columns().into_iter().any(|column| self.is_stored(column))
     }
 
-    /// The part of a predicate that the inner table can judge: it holds for every row the whole one holds for.
-    fn inner_part(&self, predicate: &Predicate) -> Option<Predicate> {
+    /// The predicate for the stored columns, true for the same rows.
+    fn stored(&self, predicate: &Predicate) -> Predicate {
         if !self.touches(predicate) {
-            return Some(predicate.clone());
+            return predicate.clone();
         }
-        let parts: Vec<Predicate> =
-            predicate.conjuncts().into_iter().filter(|part| !self.touches(part)).cloned().collect();
-        (!parts.is_empty()).then_some(Predicate::And(parts))
+        let equal = |column: &str, op: Comparison, value: &Scalar| {
+            let own = self.logical.types.get(column)?;
+            let stored = self.inner.schema();
+            stored_condition(column, op, value, own, stored.field_with_name(column).ok()?.data_type())
+        };
+        let known = match predicate {
+            Predicate::And(parts) => {
+                Some(Predicate::And(parts.iter().map(|part| self.stored(part)).collect()))
+            }
+            Predicate::Or(parts) => Some(Predicate::Or(parts.iter().map(|part| self.stored(part)).collect())),
+            Predicate::Not(inner) => Some(Predicate::Not(Box::new(self.stored(inner)))),
+            Predicate::Always(_) | Predicate::IsNull { .. } => Some(predicate.clone()),
+            Predicate::Compare { column, op, value } => equal(column, *op, value),
+            Predicate::In { column, values } => {
+                let each = values.iter().map(|value| equal(column, Comparison::Eq, value));
+                each.collect::<Option<Vec<_>>>().map(Predicate::Or)
+            }
+            Predicate::Custom(_) => None,
+        };
+        known.unwrap_or_else(|| {
+            let columns = predicate.columns().into_iter().map(str::to_owned).collect();
+            let logical = Arc::clone(&self.logical);
+            Predicate::Custom(Custom::new(OnRestored { predicate: predicate.clone(), columns, logical }))
+        })
     }
 
-    /// Bounds of the stored values are not those of the restored ones.
+    /// Bounds of the stored values are those of the restored ones only if both types have the same order.
     fn known(&self, mut stats: TableStats) -> TableStats {
-        for (_, column) in stats.columns.iter_mut().filter(|(name, _)| self.is_stored(name)) {
-            column.min = Known::Absent;
-            column.max = Known::Absent;
+        let schema = self.inner.schema();
+        for (name, column) in &mut stats.columns {
+            let Some(own) = self.logical.types.get(name) else { continue };
+            let stored = schema.field_with_name(name).ok();
+            let bound = |known: &Known<Scalar>| {
+                let own = |value| own_bound(value, own, stored?.data_type());
+                match known {
+                    Known::Exact(value) => own(value).map_or(Known::Absent, Known::Exact),
+                    Known::Bound(value) => own(value).map_or(Known::Absent, Known::Bound),
+                    Known::Absent => Known::Absent,
+                }
+            };
+            (column.min, column.max) = (bound(&column.min), bound(&column.max));
             column.sum = Known::Absent;
         }
         stats
+    }
+}
+
+/// A condition on columns as they are read, evaluated on stored ones.
+#[derive(Debug)]
+struct OnRestored {
+    predicate: Predicate,
+    columns: Vec<String>,
+    logical: Arc<Logical>,
+}
+
+impl fmt::Display for OnRestored {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.predicate.fmt(f)
+    }
+}
+
+impl Condition for OnRestored {
+    fn columns(&self) -> &[String] {
+        &self.columns
+    }
+
+    fn evaluate(&self, batch: &RecordBatch) -> Result<BooleanArray> {
+        let schema = batch.schema_ref();
+        let tested = self.columns.iter().filter_map(|name| schema.index_of(name).ok());
+        let tested = batch.project(&tested.collect::<Vec<_>>())?;
+        self.predicate.evaluate(&self.logical.restore(&tested)?)
     }
 }
 
@@ -77,25 +138,22 @@ impl Table for LogicalTable {
     }
 
     fn pushdown(&self, predicate: &Predicate) -> Pushdown {
-        match self.inner_part(predicate) {
-            None => Pushdown::None,
-            Some(_) if self.touches(predicate) => Pushdown::Inexact,
-            Some(part) => self.inner.pushdown(&part),
-        }
+        self.inner.pushdown(&self.stored(predicate))
     }
 
     fn plan(&self, scan: &Scan) -> Result<Plan> {
         let mut inner = scan.clone();
-        inner.predicate = scan.predicate.as_ref().and_then(|predicate| self.inner_part(predicate));
-        if inner.predicate != scan.predicate {
-            inner.limit = None;
-        }
+        inner.predicate = scan.predicate.as_ref().map(|predicate| self.stored(predicate));
         let mut plan = self.inner.plan(&inner)?;
         let tasks = plan.tasks.into_iter();
         plan.tasks = tasks
             .map(|inner| -> Box<dyn Task> { Box::new(Restore { inner, logical: Arc::clone(&self.logical) }) })
             .collect();
         Ok(plan)
+    }
+
+    fn plans_in_parallel(&self) -> bool {
+        self.inner.plans_in_parallel()
     }
 
     fn storage(&self) -> Arc<dyn Storage> {

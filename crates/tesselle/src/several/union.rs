@@ -101,6 +101,10 @@ impl Table for UnionTable {
         Ok(whole)
     }
 
+    fn plans_in_parallel(&self) -> bool {
+        self.tables().any(|table| table.plans_in_parallel())
+    }
+
     fn storage(&self) -> Arc<dyn Storage> {
         // Files of one glob are on one storage, which can read any of its paths.
         self.first.storage()

@@ -99,6 +99,22 @@ fn a_key_matches_more_rows_than_fit_the_memory() {
 }
 
 #[test]
+fn equal_rows_pair_up_before_rows_of_the_same_key() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = || (0..9000).map(|i| format!("{},{i},{}", i % 4000, i % 13));
+    let a = csv(folder.path(), "a.csv", "id,v,w", rows());
+    // The same rows, some of them elsewhere.
+    let moved = rows().skip(3000).take(2000).chain(rows().take(3000)).chain(rows().skip(5000));
+    let b = csv(folder.path(), "b.csv", "id,v,w", moved);
+    assert!(run(&a, &b, |d| d.key(["id"])).unwrap().is_equal());
+    // Another value and one row more, although keys repeat.
+    let changed = rows().map(|row| if row == "17,4017,0" { "17,-1,0".to_owned() } else { row });
+    let c = csv(folder.path(), "c.csv", "id,v,w", changed.chain(["5000,5,99".to_owned()]));
+    let found = run(&a, &c, |d| d.key(["id"])).unwrap();
+    assert_eq!((found.values, found.unmatched, found.rows), (1, (0, 1), (9000, 9001)), "{found:?}");
+}
+
+#[test]
 fn columns_that_differ_in_type_are_reported_and_still_compared() {
     let folder = tempfile::tempdir().unwrap();
     let a = csv(folder.path(), "a.csv", "n,only_a", (0..10).map(|i| format!("{i},1")));

@@ -20,6 +20,8 @@ use crate::meta::statistics::ChunkStatistics;
 
 /// Rows of an array are read in parts of about this size.
 const WINDOW: u64 = 32 << 20;
+/// Windows of an array in memory that are passed on at once.
+const BORROWED: u64 = 8;
 /// Payloads copied between two cancellation checks.
 const BATCH: u64 = 256;
 
@@ -49,6 +51,7 @@ impl Writer {
         let driver = self.driver.clone();
         // An array that is already row-major in memory needs no window.
         let borrowed = contiguous(array)?.filter(|bytes| !widened && bytes.len() as u64 == output.grid.bytes);
+        let step = if borrowed.is_some() { step.saturating_mul(BORROWED) } else { step };
         let mut window = Vec::new();
         let mut start = 0;
         while start < rows {

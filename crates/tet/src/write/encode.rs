@@ -54,8 +54,13 @@ impl Encoder {
 }
 
 /// Cuts one chunk out of the rows of its band: `rows` contains, row-major, all positions of the chunk on the first axis
-/// and everything of the other axes.
-pub(crate) fn cut<'a>(grid: &Grid, chunk: &[u64], rows: &'a [u8]) -> Result<Cow<'a, [u8]>> {
+/// and everything of the other axes. Returns it if it is there in one piece; otherwise it is put into `buffer`.
+pub(crate) fn cut<'a>(
+    grid: &Grid,
+    chunk: &[u64],
+    rows: &'a [u8],
+    buffer: &mut Vec<u8>,
+) -> Result<Option<&'a [u8]>> {
     let extents = grid.extents(chunk);
     let axes = extents.iter().zip(chunk).zip(grid.shape.iter().zip(&grid.chunk_shape)).enumerate().map(
         |(axis, ((len, at), (extent, edge)))| AxisCopy {
@@ -72,9 +77,9 @@ pub(crate) fn cut<'a>(grid: &Grid, chunk: &[u64], rows: &'a [u8]) -> Result<Cow<
         .map_err(|_| Error::limit("a chunk exceeds the address space"))?;
     let short = || Error::internal("a band is shorter than its chunks");
     if copy.is_one_run() {
-        return rows.get(copy.src_start..copy.src_start + size).map(Cow::Borrowed).ok_or_else(short);
+        return rows.get(copy.src_start..copy.src_start + size).map(Some).ok_or_else(short);
     }
-    let mut out = vec![0; size];
-    copy.copy(rows.get(copy.src_start..).ok_or_else(short)?, &mut out)?;
-    Ok(Cow::Owned(out))
+    buffer.resize(size, 0);
+    copy.copy(rows.get(copy.src_start..).ok_or_else(short)?, buffer)?;
+    Ok(None)
 }

@@ -1,6 +1,7 @@
 //! Writing: chunks are cut and encoded in parallel, appended in order, and committed atomically.
 
 mod append;
+mod bands;
 mod edit;
 mod encode;
 mod finish;

@@ -1,11 +1,14 @@
 //! The streaming writer: datasets are declared first, chunks or rows follow.
 
 use std::borrow::Cow;
+use std::sync::{Mutex, PoisonError};
 
+use tesselle_core::driver::parallel;
 use tesselle_core::storage::Staged;
-use tesselle_core::{At, Driver, Error, Location, Result, Within};
+use tesselle_core::{At, Driver, Error, Location, Result};
 
-use super::encode::{Encoded, Encoder, cut};
+use super::bands::{Bands, EncodedChunk};
+use super::encode::{Encoded, Encoder};
 use super::spec::{Alignment, DatasetSpec, FooterSpec, WriterOptions};
 use crate::meta::align8;
 use crate::meta::directory::{self, BLOB_OFFSET, Dataset};
@@ -17,6 +20,8 @@ use crate::meta::superblock::Superblock;
 
 /// Rows are buffered up to this size before chunks are cut, so that several are encoded at once.
 const GATHER: usize = 16 << 20;
+/// Bytes of chunks that are encoded while those before them are written.
+const GROUP: u64 = 16 << 20;
 
 /// Writes one file. Nothing is visible before [`Writer::finish`], and nothing is left behind without it.
 pub struct Writer {
@@ -29,6 +34,8 @@ pub struct Writer {
     pub(super) order: Vec<usize>,
     alignment: Alignment,
     pub(super) footer: Option<FooterSpec>,
+    /// Buffers of raw chunks that are written.
+    spare: Vec<Vec<u8>>,
 }
 
 /// One staged dataset.
@@ -107,6 +114,7 @@ impl Writer {
             order,
             alignment: options.alignment,
             footer: options.footer,
+            spare: Vec::new(),
         };
         writer.front()?;
         Ok(writer)
@@ -253,34 +261,50 @@ impl Writer {
         Ok(())
     }
 
-    /// Cuts and writes whole bands (the last one may be short).
+    /// Cuts and writes whole bands (the last one may be short): some chunks are written while the next are encoded.
     fn write_bands(&mut self, id: usize, rows: &[u8]) -> Result<()> {
         let output = self.output(id)?;
-        let band_bytes = output.band_bytes()?.max(1);
-        let per_band = output.grid.counts.iter().skip(1).product::<u64>();
-        let first = output.band;
-        let bands = rows.len().div_ceil(band_bytes) as u64;
-        let group = (self.driver.threads() * 4) as u64;
-        let mut next = 0;
-        while next < bands * per_band {
-            self.driver.check_canceled()?;
-            let end = (next + group).min(bands * per_band);
-            let output = self.output(id)?;
-            let encoded = self.driver.try_map(next..end, |n| {
-                let (band, rest) = (n / per_band, n % per_band);
-                let chunk = output.grid.chunk_at((first + band) * per_band + rest);
-                let start = band as usize * band_bytes;
-                let rows = rows.within(start..rows.len().min(start + band_bytes));
-                let encoded = output.encoder.encode(&output.grid, cut(&output.grid, &chunk, rows)?)?;
-                Ok((chunk, encoded))
-            })?;
-            for (chunk, encoded) in &encoded {
-                self.append_encoded(id, chunk, encoded)?;
+        let bands = Bands {
+            grid: output.grid.clone(),
+            encoder: output.encoder().clone(),
+            rows,
+            band_bytes: output.band_bytes()?.max(1),
+            first: output.band,
+            per_band: output.grid.counts.iter().skip(1).product::<u64>(),
+            spare: Mutex::new(std::mem::take(&mut self.spare)),
+        };
+        let count = rows.len().div_ceil(bands.band_bytes) as u64;
+        let driver = self.driver.clone();
+        let chunk = bands.grid.chunk_bytes(&vec![0; bands.grid.rank()]).max(1);
+        let threads = driver.threads() as u64;
+        let group = (GROUP / chunk).clamp(threads * 2, threads * 64);
+        driver.install(|| {
+            let (mut next, mut pending) = (0, Vec::new());
+            while next < count * bands.per_band || !pending.is_empty() {
+                driver.check_canceled()?;
+                let end = (next + group).min(count * bands.per_band);
+                let (written, encoded) = parallel::join(
+                    || self.append_group(id, std::mem::take(&mut pending), &bands),
+                    || bands.encode(next..end),
+                );
+                written?;
+                (pending, next) = (encoded?, end);
             }
-            next = end;
-        }
+            Ok::<_, Error>(())
+        })?;
+        self.spare = bands.spare.into_inner().unwrap_or_else(PoisonError::into_inner);
         if let Some(output) = self.datasets.get_mut(id) {
-            output.band += bands;
+            output.band += count;
+        }
+        Ok(())
+    }
+
+    fn append_group(&mut self, id: usize, group: Vec<EncodedChunk<'_>>, bands: &Bands<'_>) -> Result<()> {
+        for (chunk, encoded) in group {
+            self.append_encoded(id, &chunk, &encoded)?;
+            if let (Codec::Raw, Cow::Owned(buffer)) = (encoded.codec, encoded.payload) {
+                bands.spare().push(buffer);
+            }
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use bytes::Bytes;
 use tesselle_core::{Cursor, Error};
 
 use super::{MAX_CHUNK, TileCodec, TileKind};
@@ -78,7 +79,7 @@ impl PlainChunks {
 
     /// The chunks of a tile of `len` bytes that has `stored` bytes; `None` unless they have no filter and this size.
     pub(crate) fn of(codec: &TileCodec, len: usize, stored: u64) -> Option<Self> {
-        if !codec.stages.is_empty() || codec.whole_tile || len == 0 {
+        if !codec.is_plain() || len == 0 {
             return None;
         }
         let each = codec.chunk_bytes(len);
@@ -95,10 +96,10 @@ impl PlainChunks {
     }
 
     /// The bytes `wanted` of the tile from those of [`PlainChunks::stored`]; `None` if the chunks are cut otherwise.
-    pub(crate) fn take(&self, wanted: &Range<usize>, fetched: &[u8]) -> Option<Vec<u8>> {
+    pub(crate) fn take(&self, wanted: &Range<usize>, fetched: &Bytes) -> Option<Vec<Bytes>> {
         let (first, last) = self.numbers(wanted);
         let mut cursor = Cursor::new(fetched, 0, "tile");
-        let mut bytes = Vec::with_capacity(wanted.len());
+        let mut parts = Vec::with_capacity(last + 1 - first);
         for number in first..=last {
             let start = number * self.each;
             let original = self.each.min(self.len - start);
@@ -106,11 +107,12 @@ impl PlainChunks {
             if header.map(|size| size as usize) != [original, original, 0] {
                 return None;
             }
-            let chunk = cursor.bytes(original).ok()?;
-            let from = wanted.start.max(start) - start;
-            bytes.extend_from_slice(chunk.get(from..(wanted.end - start).min(original))?);
+            let at = cursor.position();
+            cursor.skip(original).ok()?;
+            let (from, to) = (wanted.start.max(start) - start, (wanted.end - start).min(original));
+            parts.push(fetched.slice(at + from..at + to));
         }
-        Some(bytes)
+        Some(parts)
     }
 
     /// The first and the last chunk with the bytes `wanted`, which are not empty.

@@ -83,6 +83,11 @@ impl TileCodec {
         matches!(self.stages.first(), Some(Stage::Strings(_)))
     }
 
+    /// Whether chunks are stored without filters, and cut as their size suggests.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.stages.is_empty() && !self.whole_tile
+    }
+
     pub(super) fn chunk_cell(&self) -> usize {
         match self.kind {
             TileKind::Fixed { cell_size } => cell_size,

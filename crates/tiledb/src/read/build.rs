@@ -115,6 +115,11 @@ fn elements(
 /// Days since the epoch; not-a-time is null.
 fn days(data: Buffer, len: usize, nulls: Option<&NullBuffer>) -> Result<ArrayRef> {
     let stored = ScalarBuffer::<i64>::new(data, 0, len);
+    let fits = i64::from(i32::MIN)..=i64::from(i32::MAX);
+    if nulls.is_none() && stored.iter().all(|day| fits.contains(day)) {
+        let days: ScalarBuffer<i32> = stored.iter().map(|day| *day as i32).collect();
+        return Ok(Arc::new(PrimitiveArray::<Date32Type>::try_new(days, None)?));
+    }
     let mut valid = BooleanBufferBuilder::new(len);
     let mut out = Vec::with_capacity(len);
     for (i, day) in stored.iter().enumerate() {

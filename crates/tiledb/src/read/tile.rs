@@ -54,19 +54,16 @@ pub(crate) struct PlainCells {
     wanted: Range<usize>,
     /// The chunks that contain them.
     range: ByteRange,
-    /// Stored bytes of the tile.
-    whole: u64,
 }
 
 impl PlainCells {
-    /// The range to fetch, if it is much shorter than the tile.
-    pub(crate) fn range(&self) -> Option<&ByteRange> {
-        let bytes = self.range.range.end - self.range.range.start;
-        (bytes <= self.whole / 4 * 3).then_some(&self.range)
+    /// The range to fetch.
+    pub(crate) fn range(&self) -> &ByteRange {
+        &self.range
     }
 
     /// The cells in the fetched range; `None` if the tile is cut into other chunks.
-    pub(crate) fn take(&self, fetched: &[u8]) -> Option<Vec<u8>> {
+    pub(crate) fn take(&self, fetched: &Bytes) -> Option<Vec<Bytes>> {
         self.chunks.take(&self.wanted, fetched)
     }
 }
@@ -187,6 +184,11 @@ impl FieldTiles {
         Ok(())
     }
 
+    /// Whether some of the cells of a tile can be fetched alone.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.data.is_plain() && !self.is_var()
+    }
+
     /// Some of the fixed-size cells of a tile of `count` cells, if they can be fetched alone.
     pub(crate) fn plain(&self, tile: u64, cells: Range<usize>, count: u64) -> Result<Option<PlainCells>> {
         let Some(len) = usize::try_from(count).ok().and_then(|count| count.checked_mul(self.cell_size))
@@ -200,16 +202,23 @@ impl FieldTiles {
         let wanted = cells.start * self.cell_size..cells.end * self.cell_size;
         let stored = chunks.stored(&wanted);
         let range = ByteRange::new(Arc::clone(file), whole.start + stored.start..whole.start + stored.end);
-        Ok(Some(PlainCells { chunks, wanted, range, whole: whole.end - whole.start }))
+        Ok(Some(PlainCells { chunks, wanted, range }))
     }
 
     /// Stored bytes of a tile.
     pub(crate) fn stored_bytes(&self, tile: u64) -> u64 {
-        let mut ranges = Vec::new();
-        match self.ranges(tile, &mut ranges) {
-            Ok(()) => ranges.iter().map(|r| r.range.end - r.range.start).sum(),
-            Err(_) => 0,
-        }
+        let [size, var_size, validity_size] = self.sizes;
+        let index = &self.index;
+        let lists = [
+            (!self.is_var() || self.offsets.is_some(), &index.offsets, size),
+            (self.is_var(), &index.var_offsets, var_size),
+            (self.validity.is_some(), &index.validity_offsets, validity_size),
+        ];
+        let stored = lists.iter().filter(|(wanted, ..)| *wanted).map(|(_, starts, size)| {
+            // A tile without a place is reported when it is read.
+            Fragment::tile_range(starts, tile, *size).map_or(0, |range| range.end - range.start)
+        });
+        stored.fold(0, u64::saturating_add)
     }
 
     /// Takes the bytes fetched for [`FieldTiles::ranges`].

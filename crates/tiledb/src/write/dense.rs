@@ -3,7 +3,6 @@
 use std::ops::Range as Span;
 
 use arrow_array::RecordBatch;
-use tesselle_core::driver::parallel;
 use tesselle_core::{At, Within};
 
 use super::array::{ArrayWriter, Written};
@@ -149,8 +148,7 @@ impl Tiler<'_> {
         let per_tile = columns.iter().map(|column| cells.saturating_mul(column.size)).sum::<usize>().max(1);
         let jobs = self.jobs()?;
         for group in jobs.chunks((GROUP / per_tile).max(1)) {
-            let tiles = parallel::try_map(group, |job| self.tile(job, columns, cells))?;
-            writer.append(&tiles)?;
+            writer.append_made(group, |job| self.tile(job, columns, cells))?;
         }
         Ok(())
     }

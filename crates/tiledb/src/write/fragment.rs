@@ -203,13 +203,31 @@ impl FragmentWriter {
 
     /// Appends tiles, filtered in parallel while earlier ones are written.
     pub(crate) fn append(&mut self, tiles: &[TileSet]) -> Result<()> {
+        self.append_encoded(tiles.len(), |codecs| parallel::try_map(tiles, |tile| encode_tile(codecs, tile)))
+    }
+
+    /// Appends a tile per item, made and filtered on one thread while its cells are in the processor caches.
+    pub(crate) fn append_made<T: Sync>(
+        &mut self,
+        items: &[T],
+        make: impl Fn(&T) -> Result<TileSet> + Sync + Send,
+    ) -> Result<()> {
+        self.append_encoded(items.len(), |codecs| {
+            parallel::try_map(items, |item| encode_tile(codecs, &make(item)?))
+        })
+    }
+
+    fn append_encoded(
+        &mut self,
+        tiles: usize,
+        encode: impl FnOnce(&[FieldCodec]) -> Result<Vec<Vec<EncodedTile>>> + Send,
+    ) -> Result<()> {
         let (codecs, files) = (&self.codecs, &mut self.files);
         let pending = std::mem::take(&mut self.pending);
-        let (written, encoded) =
-            parallel::join(|| write_tiles(files, pending), || encode_tiles(codecs, tiles));
+        let (written, encoded) = parallel::join(|| write_tiles(files, pending), || encode(codecs));
         written?;
         self.pending = encoded?;
-        self.tiles += tiles.len();
+        self.tiles += tiles;
         Ok(())
     }
 
@@ -337,16 +355,13 @@ impl FragmentWriter {
     }
 }
 
-/// Filters tiles in parallel: per tile, its fields.
-fn encode_tiles(codecs: &[FieldCodec], tiles: &[TileSet]) -> Result<Vec<Vec<EncodedTile>>> {
-    let fields = |tile: &TileSet| {
-        if tile.fields.len() != codecs.len() {
-            return Err(Error::internal("a tile and its fragment differ in their number of fields"));
-        }
-        let encode = |(codec, cells): (&FieldCodec, &TileCells)| codec.encode(cells, &tile.real);
-        parallel::try_map(codecs.iter().zip(&tile.fields), encode)
-    };
-    parallel::try_map(tiles, fields)
+/// Filters the fields of a tile.
+fn encode_tile(codecs: &[FieldCodec], tile: &TileSet) -> Result<Vec<EncodedTile>> {
+    if tile.fields.len() != codecs.len() {
+        return Err(Error::internal("a tile and its fragment differ in their number of fields"));
+    }
+    let encode = |(codec, cells): (&FieldCodec, &TileCells)| codec.encode(cells, &tile.real);
+    parallel::try_map(codecs.iter().zip(&tile.fields), encode)
 }
 
 fn write_tiles(files: &mut [FieldFiles], tiles: Vec<Vec<EncodedTile>>) -> Result<()> {

@@ -201,3 +201,61 @@ proptest! {
         verify(&location);
     }
 }
+
+/// Many fragments over the same cells: conditions on coordinates apply before the newest cell is found, those on
+/// attributes after it, on any number of threads.
+#[test]
+fn conditions_over_many_fragments_keep_the_newest_cells() {
+    let location = place();
+    let schema = SchemaBuilder::sparse()
+        .dimension(dim("x", 0, 999, 10))
+        .dimension(dim("y", 0, 999, 10))
+        .attribute(Attribute::new("a", Datatype::Int32))
+        .build()
+        .unwrap();
+    let array = ArrayWriter::create(&location, &schema, None, None).unwrap();
+    let mut newest: BTreeMap<(i32, i32), i32> = BTreeMap::new();
+    let mut state = 12345_u64;
+    let mut below = |bound: u64| {
+        state = (state * 1_103_515_245 + 12345) % (1 << 31);
+        (state / 7 % bound) as i32
+    };
+    for fragment in 0..80 {
+        let cells: BTreeMap<(i32, i32), i32> =
+            (0..60).map(|_| ((below(40), below(40)), below(100) + fragment)).collect();
+        let column = |pick: fn((&(i32, i32), &i32)) -> i32| -> ArrayRef {
+            Arc::new(cells.iter().map(pick).collect::<Int32Array>())
+        };
+        let batch = RecordBatch::try_from_iter([
+            ("x", column(|(at, _)| at.0)),
+            ("y", column(|(at, _)| at.1)),
+            ("a", column(|(_, a)| *a)),
+        ])
+        .unwrap();
+        let options = SparseOptions::default().with_timestamp(fragment as u64 + 1);
+        array.write_sparse(&[batch], &options).unwrap();
+        newest.extend(cells);
+    }
+    let container = TileDb.open(&location, &OpenOptions::default()).unwrap();
+    let conditions: [(&str, fn(i32, i32, i32) -> bool); 5] = [
+        ("x >= 10 AND x < 20 AND y = 7", |x, y, _| (10..20).contains(&x) && y == 7),
+        ("x >= 10 AND x < 30 AND a > 120", |x, _, a| (10..30).contains(&x) && a > 120),
+        ("x < 20 OR a < 50", |x, _, a| x < 20 || a < 50),
+        ("a = 77", |_, _, a| a == 77),
+        ("x > 500", |_, _, _| false),
+    ];
+    for (text, holds) in conditions {
+        let expected: Vec<(i32, i32, i32)> =
+            newest.iter().map(|((x, y), a)| (*x, *y, *a)).filter(|(x, y, a)| holds(*x, *y, *a)).collect();
+        let batches = read(&*container, &Scan::all().filter(text.parse().unwrap())).unwrap();
+        let mut found: Vec<(i32, i32, i32)> = Vec::new();
+        for batch in &batches {
+            let value =
+                |name: &str, row| batch.column_by_name(name).unwrap().as_primitive::<Int32Type>().value(row);
+            found
+                .extend((0..batch.num_rows()).map(|row| (value("x", row), value("y", row), value("a", row))));
+        }
+        found.sort_unstable();
+        assert_eq!(found, expected, "{text}");
+    }
+}

@@ -71,7 +71,11 @@ fn a_window_fetches_the_chunks_of_its_rows() {
     let one_chunk = check(&location, span(10, 20, 1), span(3, 9, 1));
     assert_eq!(one_chunk, CHUNK as u64 + 12);
     let most_of_a_tile = check(&location, span(0, 290, 1), span(3, 9, 1));
-    assert_eq!(most_of_a_tile, (TILE + 8 + 12 * TILE.div_ceil(CHUNK)) as u64, "a tile is then one range");
+    assert_eq!(
+        most_of_a_tile,
+        (TILE + 12 * TILE.div_ceil(CHUNK)) as u64,
+        "all chunks, but not how many they are"
+    );
 }
 
 #[test]

@@ -46,7 +46,7 @@ pub(crate) fn append(request: AppendRequest<'_>, driver: &Driver) -> Result<Summ
     sink_options.aligned = target.is_aligned(&archive)?;
     let mut writer = Writer::resume(resumed, sink_options.writer.clone(), driver)?;
     let fields = roles.resume(&schema, &sink_options, &mut writer)?;
-    let mut sink = Box::new(TsFileSink::new(writer, roles, sink_options, fields, schema));
+    let mut sink = Box::new(TsFileSink::new(writer, roles, sink_options, fields, schema, driver));
     for batch in rows.batches {
         driver.check_canceled()?;
         sink.write(&batch?)?;

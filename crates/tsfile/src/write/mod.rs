@@ -6,7 +6,7 @@
 //!
 //! Rows that fill a page are encoded immediately, zero-copy from the caller's buffers; the others are
 //! buffered. When `group_bytes` have been collected, the pages of each device are written as one chunk group.
-//! Points to be sorted are buffered unencoded until then. The data for the index at the end stays in memory.
+//! Rows to be sorted pass through temporary files if they do not fit into memory. The data for the index at the end stays in memory.
 //!
 //! # Settings
 //!
@@ -51,6 +51,7 @@ mod resume;
 pub(crate) mod schema;
 pub(crate) mod settings;
 mod sink;
+mod sort;
 pub(crate) mod statistics;
 pub(crate) mod tail;
 #[cfg(test)]

@@ -14,9 +14,10 @@ use tesselle_core::{
 
 use super::buffer::Input;
 use super::labels::{Group, Labels, groups};
-use super::options::WriterOptions;
+use super::options::{Order, WriterOptions};
 use super::schema::{Converted, convert, fit, fit_time, millis, type_of};
 use super::settings::SinkOptions;
+use super::sort::TimeSort;
 use super::writer::Writer;
 use crate::format::NAME;
 use crate::meta::schema::{Category, TableSchema};
@@ -41,7 +42,7 @@ pub(crate) fn start(request: WriteRequest, driver: &Driver) -> Result<Created> {
     let mut writer =
         Writer::create(target.location(NAME)?, options.overwrite, sink_options.writer.clone(), driver)?;
     let fields = roles.declare(&schema, &sink_options, &mut writer)?;
-    let sink = TsFileSink::new(writer, roles, sink_options, fields, schema);
+    let sink = TsFileSink::new(writer, roles, sink_options, fields, schema, driver);
     Ok(Created { sink: Box::new(sink), fitted: Fitted::losing(&facts).with_types(types) })
 }
 
@@ -276,6 +277,8 @@ pub(super) struct TsFileSink {
     sink_options: SinkOptions,
     fields: Vec<FieldColumn>,
     schema: SchemaRef,
+    /// Rows that have to be sorted before they are written.
+    unsorted: Option<TimeSort>,
     rows: u64,
     /// Number of rows without a value, which separate series cannot store.
     empty: u64,
@@ -291,50 +294,20 @@ impl Sink for TsFileSink {
         if !self.sink_options.aligned {
             self.empty += self.rows_without_value(batch);
         }
-        let columns: Vec<Converted> = self
-            .fields
-            .iter()
-            .map(|f| convert(batch.column(f.index), f.data_type, &f.name))
-            .collect::<Result<_>>()?;
-        match &self.roles.shape {
-            Shape::Single(name) => {
-                let id = self.writer.device_id(name);
-                put(&mut self.writer, &id, &times, &self.fields, &columns)
-            }
-            Shape::ByDevice(column) => {
-                let names = Labels::new(batch.column(*column), "device")?;
-                for (name, rows) in groups(batch.num_rows(), |row| names.required(row))? {
-                    let id = self.writer.device_id(name);
-                    if !self.writer.has_device(&id) {
-                        declare_device(&mut self.writer, id.clone(), &self.fields, &self.sink_options)?;
-                    }
-                    put_rows(&mut self.writer, &id, &times, &self.fields, &columns, rows)?;
-                }
-                Ok(())
-            }
-            Shape::Table(table, tags) => {
-                let tags: Vec<Labels> =
-                    tags.iter().map(|&i| Labels::new(batch.column(i), "tag")).collect::<Result<_>>()?;
-                let key = |row| {
-                    let found: Vec<_> = tags.iter().map(|tag| tag.get(row)).collect();
-                    let end = found.iter().map(|(_, end)| *end).min().unwrap_or(usize::MAX);
-                    Ok((found.into_iter().map(|(value, _)| value).collect::<Vec<_>>(), end))
-                };
-                for (key, rows) in groups(batch.num_rows(), key)? {
-                    let id = self.writer.add_table_device(table, &key)?;
-                    put_rows(&mut self.writer, &id, &times, &self.fields, &columns, rows)?;
-                }
-                Ok(())
-            }
-            Shape::Long { device, measurement } => {
-                let devices = Labels::new(batch.column(*device), "device")?;
-                let measurements = Labels::new(batch.column(*measurement), "measurement")?;
-                self.write_long(&devices, &measurements, &times, &columns)
-            }
+        match &mut self.unsorted {
+            Some(unsorted) => unsorted.push(batch),
+            None => self.store(batch, &times),
         }
     }
 
     fn finish(mut self: Box<Self>) -> Result<Summary> {
+        if let Some(unsorted) = self.unsorted.take() {
+            for batch in unsorted.finish()? {
+                let batch = batch?;
+                let times = self.times(&batch)?;
+                self.store(&batch, &times)?;
+            }
+        }
         self.writer.flush()?;
         let gone = self.series_without_points();
         let mut summary = self.writer.finish()?;
@@ -357,8 +330,60 @@ impl TsFileSink {
         sink_options: SinkOptions,
         fields: Vec<FieldColumn>,
         schema: SchemaRef,
+        driver: &Driver,
     ) -> Self {
-        Self { writer, roles, sink_options, fields, schema, rows: 0, empty: 0 }
+        let unsorted = match roles.time {
+            Time::Column(time) if sink_options.writer.order == Order::Sort => {
+                Some(TimeSort::new(Arc::clone(&schema), time, driver.budget().total()))
+            }
+            _ => None,
+        };
+        Self { writer, roles, sink_options, fields, schema, unsorted, rows: 0, empty: 0 }
+    }
+
+    /// Passes rows to the writer.
+    fn store(&mut self, batch: &RecordBatch, times: &[i64]) -> Result<()> {
+        let columns: Vec<Converted> = self
+            .fields
+            .iter()
+            .map(|f| convert(batch.column(f.index), f.data_type, &f.name))
+            .collect::<Result<_>>()?;
+        match &self.roles.shape {
+            Shape::Single(name) => {
+                let id = self.writer.device_id(name);
+                put(&mut self.writer, &id, times, &self.fields, &columns)
+            }
+            Shape::ByDevice(column) => {
+                let names = Labels::new(batch.column(*column), "device")?;
+                for (name, rows) in groups(batch.num_rows(), |row| names.required(row))? {
+                    let id = self.writer.device_id(name);
+                    if !self.writer.has_device(&id) {
+                        declare_device(&mut self.writer, id.clone(), &self.fields, &self.sink_options)?;
+                    }
+                    put_rows(&mut self.writer, &id, times, &self.fields, &columns, rows)?;
+                }
+                Ok(())
+            }
+            Shape::Table(table, tags) => {
+                let tags: Vec<Labels> =
+                    tags.iter().map(|&i| Labels::new(batch.column(i), "tag")).collect::<Result<_>>()?;
+                let key = |row| {
+                    let found: Vec<_> = tags.iter().map(|tag| tag.get(row)).collect();
+                    let end = found.iter().map(|(_, end)| *end).min().unwrap_or(usize::MAX);
+                    Ok((found.into_iter().map(|(value, _)| value).collect::<Vec<_>>(), end))
+                };
+                for (key, rows) in groups(batch.num_rows(), key)? {
+                    let id = self.writer.add_table_device(table, &key)?;
+                    put_rows(&mut self.writer, &id, times, &self.fields, &columns, rows)?;
+                }
+                Ok(())
+            }
+            Shape::Long { device, measurement } => {
+                let devices = Labels::new(batch.column(*device), "device")?;
+                let measurements = Labels::new(batch.column(*measurement), "measurement")?;
+                self.write_long(&devices, &measurements, times, &columns)
+            }
+        }
     }
 
     /// Columns that no device has, because all their values are null.

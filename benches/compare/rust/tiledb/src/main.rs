@@ -18,12 +18,14 @@ use tesselle_tiledb::filter::Filter;
 use tesselle_tiledb::write::{ArrayWriter, CellOrder, Consolidation, SchemaBuilder, SparseOptions};
 use tesselle_tiledb::{Attribute, Datatype, Dimension, Bounds, TileDb};
 
-fn open(path: &Path) -> Arc<dyn Container> {
-    TileDb.open(&Location::local(path).unwrap(), &OpenOptions::default()).expect("the array opens")
+/// Opens on the threads of the pool, as the facade does.
+fn open(path: &Path, pool: &Driver) -> Arc<dyn Container> {
+    let opened = pool.install(|| TileDb.open(&Location::local(path).unwrap(), &OpenOptions::default()));
+    opened.expect("the array opens")
 }
 
-fn view(path: &Path) -> Arc<dyn ArrayView> {
-    open(path).table("").unwrap().array("a").expect("a dense array")
+fn view(path: &Path, pool: &Driver) -> Arc<dyn ArrayView> {
+    open(path, pool).table("").unwrap().array("a").expect("a dense array")
 }
 
 /// Memory as numpy gets it for large arrays: anonymous, and with huge pages where the system has them.
@@ -117,12 +119,12 @@ fn main() {
         }
         "read" if kind.starts_with("dense") => report(3, || {
             let mut out = huge_buffer((side * side * 8) as usize);
-            read_region(&*view(&base), &Region::whole(&[side, side]), &mut out, &pool).unwrap();
+            read_region(&*view(&base, &pool), &Region::whole(&[side, side]), &mut out, &pool).unwrap();
             cell(&out, 7 * side + 5) + cell(&out, side * side - 1)
         }),
-        "read" => report(3, || total(&open(&base), &Scan::all(), &pool)),
+        "read" => report(3, || total(&open(&base, &pool), &Scan::all(), &pool)),
         "windows" => report(3, || {
-            let (array, mut next, mut sum) = (view(&base), numbers(side - TILE), 0.0);
+            let (array, mut next, mut sum) = (view(&base, &pool), numbers(side - TILE), 0.0);
             for _ in 0..100 {
                 let mut span = || {
                     let start = next();
@@ -136,21 +138,21 @@ fn main() {
             sum
         }),
         "boxes" => report(3, || {
-            let (array, mut next) = (open(&base), numbers((SPACE - SPACE / 10) as u64));
+            let (array, mut next) = (open(&base, &pool), numbers((SPACE - SPACE / 10) as u64));
             (0..100).map(|_| total(&array, &within(next(), next()), &pool)).sum()
         }),
         "lookups" => report(3, || {
-            let (array, mut next) = (open(&base), numbers(strings()));
+            let (array, mut next) = (open(&base, &pool), numbers(strings()));
             let look = |key: u64| Scan::all().filter(format!("key = 'key{key:07}'").parse().unwrap());
             (0..100).map(|_| total(&array, &look(next()), &pool)).sum()
         }),
         "open" => report(5, || {
-            let info = open(&base).describe().unwrap().to_json();
+            let info = open(&base, &pool).describe().unwrap().to_json();
             let fragments = info["fragments"].as_array().expect("a list of fragments");
             let low = |fragment: &serde_json::Value| fragment["non_empty_domain"][0][0].as_f64();
             fragments.iter().filter_map(low).fold(f64::INFINITY, f64::min)
         }),
-        "box" => report(5, || total(&open(&base), &within(20_000, 20_000), &pool)),
+        "box" => report(5, || total(&open(&base, &pool), &within(20_000, 20_000), &pool)),
         "consolidate" => {
             let before = || {
                 let _ = std::fs::remove_dir_all(&ours);

@@ -15,6 +15,8 @@ const TARGET_CELLS: u64 = 256 << 10;
 const MOST_BYTES: u64 = 256 << 20;
 /// Cells and bytes of a task over tiles whose rows can be decoded alone.
 const ROWS_CELLS: u64 = 512 << 10;
+/// Cells up to which small tiles of that kind share a task: what is decoded is used while it is in the cache.
+const GATHERED_CELLS: u64 = 64 << 10;
 const ROWS_BYTES: u64 = 32 << 20;
 /// Maximum bands of a plan. The shape stated in a file must not determine the memory of a plan.
 const MOST_BANDS: u64 = 1 << 22;
@@ -44,7 +46,7 @@ pub(super) fn bands(tiles: &TileGrid, region: &Region, cutting: Cutting) -> Resu
         PartCost::Rows => fitting(ROWS_BYTES).min(ROWS_CELLS),
         PartCost::Tile => fitting(MOST_BYTES).max(TARGET_CELLS),
     };
-    let gathered = most.min(if cutting.part == PartCost::Rows { ROWS_CELLS } else { TARGET_CELLS });
+    let gathered = most.min(if cutting.part == PartCost::Rows { GATHERED_CELLS } else { TARGET_CELLS });
     let mut axis = 0;
     while axis + 1 < lens.len() && behind(axis) > TARGET_CELLS {
         let thin = tiles.axes.get(axis).is_some_and(|a| a.parts.iter().all(|part| part.len == 1));

@@ -28,7 +28,7 @@ use special::SpecialOutput;
 use staged::StagedFile;
 
 use super::lock::FileLock;
-use super::{Entry, EntryKind, Hold, IoHints, Lock, Staged, StagedPath, Storage, check_range};
+use super::{Entry, EntryKind, Hold, IoHints, Lock, Staged, StagedPath, Storage, check_limit, check_range};
 use crate::error::{Error, Result};
 
 /// Maximum tiny ranges that share one buffer.
@@ -67,16 +67,21 @@ impl LocalStorage {
     }
 
     fn open(&self, path: &str) -> Result<Arc<OpenFile>> {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(file) = open.get(path) {
-            return Ok(Arc::clone(file));
+        if let Some(file) = self.known(path) {
+            return Ok(file);
         }
+        // Outside the lock, so that threads open files at once.
         let opened = OpenFile::open(path)?;
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if open.len() >= REMEMBERED {
             open.clear();
         }
-        open.insert(path.to_owned(), Arc::clone(&opened));
-        Ok(opened)
+        // Another thread may have been faster: all read one state of the file.
+        Ok(Arc::clone(open.entry(path.to_owned()).or_insert(opened)))
+    }
+
+    fn known(&self, path: &str) -> Option<Arc<OpenFile>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).get(path).map(Arc::clone)
     }
 
     /// Reads tiny ranges by position into one buffer. The first of them is already counted.
@@ -183,6 +188,16 @@ impl Storage for LocalStorage {
             rest = others;
         }
         Ok(answers)
+    }
+
+    fn read_once(&self, path: &str, limit: u64) -> Result<Bytes> {
+        if let Some(open) = self.known(path) {
+            check_limit(path, open.size, limit)?;
+            let mut buffer = vec![0; open.size as usize];
+            open.read_at(&mut buffer, 0)?;
+            return Ok(buffer.into());
+        }
+        open::read_all(path, limit).map(Bytes::from)
     }
 
     fn read_parts(&self, path: &str, parts: &mut [(u64, &mut [u8])]) -> Result<()> {

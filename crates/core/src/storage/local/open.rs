@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
 
 use bytes::Bytes;
 
+use super::super::check_limit;
 use super::place::{self, failed};
 use crate::error::{Error, Result};
 
@@ -91,10 +92,7 @@ impl OpenFile {
 
     /// The error of a read that failed.
     pub(super) fn unread(&self, error: std::io::Error) -> Error {
-        if error.kind() == std::io::ErrorKind::UnexpectedEof {
-            return Error::io(format!("'{}' became shorter while it was read", self.path), error);
-        }
-        failed("read", &self.path)(error)
+        unread(&self.path, error)
     }
 
     /// The mapping, if a range of `len` bytes should be read from it.
@@ -106,6 +104,13 @@ impl OpenFile {
         }
         self.mapping.get_or_init(|| map(&*self.file().ok()?)).as_ref()
     }
+}
+
+fn unread(path: &str, error: std::io::Error) -> Error {
+    if error.kind() == std::io::ErrorKind::UnexpectedEof {
+        return Error::io(format!("'{path}' became shorter while it was read"), error);
+    }
+    failed("read", path)(error)
 }
 
 fn open_regular(path: &str) -> Result<(File, Metadata)> {
@@ -125,17 +130,27 @@ fn open_regular(path: &str) -> Result<(File, Metadata)> {
     Ok((file, metadata))
 }
 
-/// Registers a descriptor, and closes others if there are too many.
+/// A whole file, opened for this alone.
+pub(super) fn read_all(path: &str, limit: u64) -> Result<Vec<u8>> {
+    let (file, metadata) = open_regular(path)?;
+    check_limit(path, metadata.len(), limit)?;
+    let mut bytes = vec![0; metadata.len() as usize];
+    read_exact_at(&file, &mut bytes, 0).map_err(|error| unread(path, error))?;
+    Ok(bytes)
+}
+
+/// Registers a descriptor, and closes others if there are too many: several, so that the next files find room.
 fn keep(file: &Arc<OpenFile>) {
     let mut closing = Vec::new();
     let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
     open.push_back(Arc::downgrade(file));
-    if open.len() > most_open() {
-        // Files without readers have no descriptor.
-        open.retain(|file| file.strong_count() > 0);
+    if open.len() <= most_open() {
+        return;
     }
+    // Files without readers have no descriptor.
+    open.retain(|file| file.strong_count() > 0);
     let mut chances = open.len();
-    while open.len() > most_open() {
+    while open.len() > most_open() - most_open() / 8 {
         let Some(first) = open.pop_front() else { break };
         let Some(other) = first.upgrade() else { continue };
         if chances > 0 && other.used.swap(false, Ordering::Relaxed) {

@@ -13,6 +13,8 @@ use crate::storage::{Staged, StagedPath};
 
 /// Appends are gathered up to this size.
 const BUFFER: usize = 1 << 20;
+/// Appends of at least this size are not worth another copy.
+const DIRECT: usize = 128 << 10;
 
 pub(super) struct StagedFile {
     storage: LocalStorage,
@@ -110,7 +112,7 @@ fn create_new(path: &Path, replaces: bool) -> std::io::Result<File> {
 
 impl Staged for StagedFile {
     fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        if bytes.len() >= BUFFER {
+        if bytes.len() >= DIRECT {
             self.flush()?;
             let target = self.target.clone();
             self.file()?.write_all(bytes).map_err(failed("write", &target))?;

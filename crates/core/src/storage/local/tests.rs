@@ -88,6 +88,29 @@ fn a_file_truncated_while_it_is_read_is_an_error() {
 }
 
 #[test]
+fn a_file_that_is_read_once_is_not_remembered() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("f");
+    fs::write(&path, "old").unwrap();
+    let (storage, path) = (LocalStorage::new(), text(&path));
+    assert_eq!(storage.read_once(path, 3).unwrap(), "old");
+    fs::write(path, "newer").unwrap();
+    assert_eq!(storage.read_once(path, 5).unwrap(), "newer");
+    let error = storage.read_once(path, 4).unwrap_err();
+    assert!(error.to_string().contains("5 bytes, more than the limit of 4"), "{error}");
+    // One that is open shows the state that it was opened in, or fails.
+    assert_eq!(storage.size(path).unwrap(), 5);
+    fs::write(path, "cut").unwrap();
+    let error = storage.read_once(path, 5).unwrap_err();
+    assert!(error.to_string().contains("became shorter"), "{error}");
+    assert_eq!(
+        storage.read_once(&format!("{path}-missing"), 5).unwrap_err().class_name(),
+        Error::missing(path).class_name()
+    );
+    assert!(storage.read_once(text(folder.path()), 5).is_err());
+}
+
+#[test]
 fn any_number_of_files_takes_few_descriptors() {
     let folder = tempfile::tempdir().unwrap();
     let count = most_open() + 40;

@@ -81,6 +81,8 @@ pub(crate) struct GroupTask {
     phase: Phase,
     readers: BTreeMap<usize, ChunkReader>,
     pending: Vec<Purpose>,
+    /// Windows whose rows are not tested yet.
+    untested: VecDeque<Window>,
     windows: VecDeque<Window>,
     /// The last page of a column, if it extends into the next window.
     straddling: BTreeMap<usize, Straddling>,
@@ -109,6 +111,7 @@ impl GroupTask {
             phase: Phase::Start,
             readers: BTreeMap::new(),
             pending: Vec::new(),
+            untested: VecDeque::new(),
             windows: VecDeque::new(),
             straddling: BTreeMap::new(),
             blobs: BTreeMap::new(),
@@ -245,6 +248,7 @@ impl GroupTask {
                     }
                     self.cut_windows(&columns)?;
                     self.select()?;
+                    // The other columns are fetched only if a row passes.
                     if self.windows.is_empty() {
                         return Ok(Step::Done);
                     }
@@ -267,6 +271,9 @@ impl GroupTask {
                     if let Some(batch) = self.ready.pop_front() {
                         return Ok(Step::Batch(batch));
                     }
+                    if self.windows.is_empty() {
+                        self.select()?;
+                    }
                     let Some(window) = self.windows.pop_front() else { return Ok(Step::Done) };
                     if let Some(step) = self.emit(window)? {
                         return Ok(step);
@@ -288,6 +295,7 @@ impl GroupTask {
             Some(reader) => reader.pages().iter().map(|page| page.rows.end).collect(),
             None => vec![entry.rows],
         };
+        let tests = self.wanted.predicate.is_some() && !self.wanted.filter.is_empty();
         let mut start = self.rows.start;
         for end in ends {
             let end = end.min(self.rows.end);
@@ -297,7 +305,7 @@ impl GroupTask {
                 if live
                     .is_none_or(|live| window.keep_rows(&live.slice(start as usize, (end - start) as usize)))
                 {
-                    self.windows.push_back(window);
+                    if tests { &mut self.untested } else { &mut self.windows }.push_back(window);
                 }
                 start = end;
             }
@@ -305,41 +313,45 @@ impl GroupTask {
         Ok(())
     }
 
-    /// Keeps the matching rows of each window, and drops windows without any.
+    /// Tests the next windows, as many as there are threads, until one has a matching row: what is decoded for the test is
+    /// used soon, while it is in the cache. Windows without a match are dropped.
     fn select(&mut self) -> Result<()> {
         let Some(predicate) = self.wanted.predicate.clone() else { return Ok(()) };
-        if self.wanted.filter.is_empty() {
+        if self.untested.is_empty() {
             return Ok(());
         }
         let all = self.file.schema();
         let fields: Vec<_> =
             self.wanted.filter.iter().filter_map(|c| all.fields().get(*c).cloned()).collect();
         let schema = Arc::new(arrow_schema::Schema::new(fields));
-        let windows = std::mem::take(&mut self.windows);
-        let task = &*self;
-        let kept = parallel::try_map(windows, |mut window: Window| {
-            let columns = &task.wanted.filter;
-            let arrays = columns.iter().map(|c| task.column(*c, &window)).collect::<Result<Vec<_>>>()?;
-            let batch = RecordBatch::try_new(Arc::clone(&schema), arrays)?;
-            if !window.apply(&predicate.evaluate(&batch)?) {
-                return Ok::<_, Error>(None);
-            }
-            for (column, array) in columns.iter().zip(batch.columns()) {
-                if task.wanted.projection.contains(column) {
-                    window.keep(*column, array)?;
+        while self.windows.is_empty() && !self.untested.is_empty() {
+            let next = parallel::threads().min(self.untested.len());
+            let windows: Vec<Window> = self.untested.drain(..next).collect();
+            let task = &*self;
+            let kept = parallel::try_map(windows, |mut window: Window| {
+                let columns = &task.wanted.filter;
+                let arrays = columns.iter().map(|c| task.column(*c, &window)).collect::<Result<Vec<_>>>()?;
+                let batch = RecordBatch::try_new(Arc::clone(&schema), arrays)?;
+                if !window.apply(&predicate.evaluate(&batch)?) {
+                    return Ok::<_, Error>(None);
+                }
+                for (column, array) in columns.iter().zip(batch.columns()) {
+                    if task.wanted.projection.contains(column) {
+                        window.keep(*column, array)?;
+                    }
+                }
+                Ok(Some(window))
+            })?;
+            self.windows.extend(kept.into_iter().flatten());
+        }
+        if self.untested.is_empty() {
+            // The filter columns are decoded: their bytes are no longer needed.
+            for column in &self.wanted.filter {
+                if let Some(reader) = self.readers.get_mut(column) {
+                    reader.release();
                 }
             }
-            Ok(Some(window))
-        })?;
-        let kept = kept.into_iter().flatten().collect();
-        // The filter columns are decoded: their bytes are no longer needed.
-        for column in &self.wanted.filter {
-            if let Some(reader) = self.readers.get_mut(column) {
-                reader.release();
-            }
         }
-        self.straddling.clear();
-        self.windows = kept;
         Ok(())
     }
 

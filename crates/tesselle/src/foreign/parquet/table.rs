@@ -21,8 +21,8 @@ use crate::foreign::guard::guarded;
 use crate::foreign::no_axes;
 use crate::foreign::writer::damaged;
 
-/// Rows of a batch.
-const BATCH_ROWS: usize = 64 << 10;
+/// Rows of a batch: few, so that its columns are in the cache when they are used.
+const BATCH_ROWS: usize = 8 << 10;
 /// Row groups with more rows are split between tasks, if their pages can be located.
 const TASK_ROWS: usize = 512 << 10;
 /// Bytes at the end of a file that are read first; they usually contain the footer and its indexes.

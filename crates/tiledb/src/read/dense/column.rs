@@ -159,11 +159,14 @@ impl DenseRead {
                 _ => None,
             });
         }
+        if let Some(cells) = self.adjoining(&decoded)? {
+            return Ok(cells);
+        }
         let column = &attribute.column;
         let mut data = MutableBuffer::new(0);
         let mut offsets = Vec::with_capacity(self.rows.saturating_add(1));
         offsets.push(0);
-        let too_long = || Error::limit(format!("column '{}' exceeds 2 GiB in one band", column.name));
+        let too_long = || self.too_long();
         for (part, cell) in self.origins()? {
             let source = (part as usize).checked_sub(1).and_then(|part| decoded.get(part)?.as_ref());
             let bytes = source.map_or(column.fill.as_slice(), |cells| cells.get(cell as usize));
@@ -171,6 +174,47 @@ impl DenseRead {
             offsets.push(i32::try_from(data.len()).map_err(|_| too_long())?);
         }
         Ok((data, offsets))
+    }
+
+    fn too_long(&self) -> Error {
+        Error::limit(format!("column '{}' exceeds 2 GiB in one band", self.attribute.column.name))
+    }
+
+    /// The cells of parts whose rows follow one another, copied part by part; `None` if they do not.
+    fn adjoining(&self, decoded: &[Option<VarCells>]) -> Result<Option<(MutableBuffer, Vec<i32>)>> {
+        let mut sources = Vec::with_capacity(decoded.len());
+        let mut rows = 0;
+        for (runs, cells) in self.runs().zip(decoded) {
+            let (Some(runs), Some(cells)) = (runs, cells) else { return Ok(None) };
+            let ([run], 1) = (runs.starts.as_slice(), runs.step) else { return Ok(None) };
+            let Some(ends) = cells.offsets.get(run.source..run.source + runs.len + 1) else {
+                return Ok(None);
+            };
+            if run.target != rows {
+                return Ok(None);
+            }
+            rows += runs.len;
+            sources.push((ends, cells));
+        }
+        if rows != self.rows {
+            return Ok(None);
+        }
+        let bytes = |ends: &[u64]| {
+            ends.first().zip(ends.last()).map_or(0..0, |(start, end)| *start as usize..*end as usize)
+        };
+        let size = sources.iter().map(|(ends, _)| bytes(ends).len()).fold(0, usize::saturating_add);
+        i32::try_from(size).map_err(|_| self.too_long())?;
+        let mut data = MutableBuffer::with_capacity(size);
+        let mut offsets = Vec::with_capacity(rows + 1);
+        offsets.push(0);
+        for (ends, cells) in sources {
+            let range = bytes(ends);
+            // It is the same for all of them, and their sum fits.
+            let shift = (data.len() as i64).wrapping_sub(range.start as i64);
+            offsets.extend(ends.iter().skip(1).map(|end| (*end as i64).wrapping_add(shift) as i32));
+            data.extend_from_slice(cells.data.part(range)?);
+        }
+        Ok(Some((data, offsets)))
     }
 
     /// For each row where it comes from: part + 1 (0 is unwritten) and cell.

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use tesselle_core::array::fill;
+use tesselle_core::array::{Place, fill};
 use tesselle_core::{ByteRange, ColumnBounds, Region};
 
 use crate::fragment::Fragment;
@@ -267,21 +267,21 @@ pub(super) struct PlainPiece {
 }
 
 impl PlainPiece {
-    /// The range to fetch, if it is much shorter than the tile.
-    pub(super) fn range(&self) -> Option<&ByteRange> {
+    /// The range to fetch.
+    pub(super) fn range(&self) -> &ByteRange {
         self.cells.range()
     }
 
     /// The region, row-major; `None` if the tile is cut into other chunks than its size suggests.
-    pub(super) fn take(&self, fetched: &[u8]) -> Result<Option<Bytes>> {
+    pub(super) fn take(&self, fetched: &Bytes) -> Result<Option<Place>> {
         let Some(cells) = self.cells.take(fetched) else { return Ok(None) };
         let Runs { len, step, starts } = &self.runs;
         if starts.len() == 1 && *step == 1 {
-            return Ok(Some(cells.into()));
+            return Ok(Some(Place::HeldParts(cells)));
         }
         let mut region = vec![0; starts.len() * len * self.width];
-        copy_runs(&self.runs, &cells, &mut region, self.width)?;
-        Ok(Some(region.into()))
+        copy_runs(&self.runs, &cells.concat(), &mut region, self.width)?;
+        Ok(Some(Place::Held(region.into())))
     }
 }
 

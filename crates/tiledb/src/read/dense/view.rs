@@ -7,7 +7,7 @@ use bytes::Bytes;
 use tesselle_core::array::{Answer, Ask, Place};
 use tesselle_core::{ArrayView, ColumnBounds, DType, Region, Span, Storage};
 
-use super::compose::{DenseAttribute, PlainPiece};
+use super::compose::DenseAttribute;
 use super::plan::corner_and_shape;
 use crate::open::Array;
 use crate::read::schema::{Column, Source};
@@ -21,6 +21,8 @@ pub(crate) struct DenseView {
     names: Vec<String>,
     /// Position of the first cell on each axis.
     first: Vec<u64>,
+    /// Whether no tile has filters, so that a part of one costs only that part.
+    is_plain: bool,
 }
 
 impl DenseView {
@@ -54,7 +56,8 @@ impl DenseView {
         // shifted and read from up to two tiles per axis.
         let tile_shape = attribute.grid.axes.iter().map(|axis| axis.extent).collect();
         let names = attribute.array.schema.dimensions.iter().map(|dim| dim.name.clone()).collect();
-        Self { attribute, shape, tile_shape, names, first }
+        let is_plain = attribute.fields().all(|(_, field)| field.is_plain());
+        Self { attribute, shape, tile_shape, names, first, is_plain }
     }
 
     /// The positions of the rows `rows` of a tile of the view.
@@ -117,9 +120,8 @@ impl ArrayView for DenseView {
         if composition.parts.is_empty() {
             return Ok(Place::Fill);
         }
-        if let Some(range) = self.attribute.plain(&piece, &composition)?.as_ref().and_then(PlainPiece::range)
-        {
-            return Ok(Place::Ask(Ask::Bytes(range.clone())));
+        if let Some(plain) = self.attribute.plain(&piece, &composition)? {
+            return Ok(Place::Ask(Ask::Bytes(plain.range().clone())));
         }
         self.attribute.ranges(&composition).map(Place::Encoded)
     }
@@ -130,7 +132,7 @@ impl ArrayView for DenseView {
         let plain = self.attribute.plain(&piece, &composition)?;
         let plain = plain.ok_or_else(|| Error::internal("a tile has no cells to be fetched alone"))?;
         match plain.take(answer.bytes()?)? {
-            Some(cells) => Ok(Place::Held(cells)),
+            Some(place) => Ok(place),
             None => self.attribute.ranges(&composition).map(Place::Encoded),
         }
     }
@@ -144,6 +146,10 @@ impl ArrayView for DenseView {
 
     fn decodes_rows(&self) -> bool {
         true
+    }
+
+    fn is_raw(&self) -> bool {
+        self.is_plain
     }
 
     fn fill(&self) -> &[u8] {

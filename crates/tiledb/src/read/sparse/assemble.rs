@@ -3,7 +3,8 @@
 use arrow_array::ArrayRef;
 use arrow_buffer::MutableBuffer;
 use bytes::Bytes;
-use tesselle_core::At;
+use tesselle_core::driver::parallel;
+use tesselle_core::{At, Room};
 
 use super::cells::{ColumnTiles, Decoded, decode_validity};
 use super::plan::SparseScan;
@@ -11,7 +12,7 @@ use super::task::Chosen;
 use crate::read::build::{self, Cells};
 use crate::read::copy::gather;
 use crate::read::schema::Column;
-use crate::read::tile::VarCells;
+use crate::read::tile::{StoredTile, VarCells};
 use crate::{Error, Result};
 
 /// The selected rows of a column. Tiles that are not decoded yet take their bytes from `fetched`.
@@ -22,78 +23,157 @@ pub(super) fn assemble(
     chosen: &[Chosen],
     fetched: &mut dyn Iterator<Item = Bytes>,
 ) -> Result<ArrayRef> {
-    let rows: usize = chosen.iter().map(Chosen::rows).sum();
-    let mut out = Output {
-        column,
-        data: if column.is_var() {
-            MutableBuffer::new(0)
-        } else {
-            let size = rows.checked_mul(column.cell_size());
-            MutableBuffer::from_len_zeroed(
-                size.ok_or_else(|| Error::limit("a batch exceeds this machine's memory"))?,
-            )
-        },
-        offsets: column.is_var().then(|| vec![0_i32]),
-        validity: column.nullable.then(Vec::new),
-        filled: 0,
-    };
+    let mut parts = Vec::with_capacity(chosen.len());
     for tile in chosen.iter().filter(|tile| tile.rows() > 0) {
         let fields = scan.fragments.get(&tile.tile.fragment);
         let fields = fields.ok_or_else(|| Error::internal("a tile belongs to no fragment"))?;
         let key = fields.keys.iter().position(|key| key.name == column.name);
-        if let Some(decoded) = key.and_then(|key| tile.keys.get(key)) {
-            out.push(decoded, tile)?;
-            continue;
-        }
-        let tiles = fields.columns.get(at).ok_or_else(|| Error::internal("a fragment lacks a column"))?;
-        let stored = tiles.take(&mut &mut *fetched);
-        match (tiles, &tile.picks) {
-            (ColumnTiles::Field(field), None) => {
-                let (number, cells) = (tile.tile.tile, tile.tile.cells);
-                if let Some(validity) = &mut out.validity {
-                    validity.extend(decode_validity(field, &stored, number, cells)?.unwrap_or_default());
-                }
-                if field.is_var() {
-                    let len = field.var_len(&stored, number)?;
-                    let start = out.data.len();
-                    out.check_len(start.saturating_add(len))?;
-                    out.data.resize(start + len, 0);
-                    let place = out.data.as_slice_mut().part_mut(start..)?;
-                    let offsets = field.decode_var_into(&stored, number, cells, place)?;
-                    let shifted = offsets.iter().skip(1).map(|offset| (start as u64 + offset) as i32);
-                    if let Some(all) = &mut out.offsets {
-                        all.extend(shifted);
-                    }
-                } else {
-                    let len =
-                        field.fixed_len(&stored, cells).map_err(|error| field.place(&error, number, 0))?;
-                    field.decode_fixed(&stored, number, out.place(len)?)?;
-                }
+        let cells = if let Some(decoded) = key.and_then(|key| tile.keys.get(key)) {
+            TileCells::Decoded(decoded)
+        } else {
+            let tiles = fields.columns.get(at).ok_or_else(|| Error::internal("a fragment lacks a column"))?;
+            TileCells::Stored(tiles, tiles.take(&mut &mut *fetched))
+        };
+        parts.push(Part { tile, cells });
+    }
+    let rows: usize = chosen.iter().map(Chosen::rows).sum();
+    let cells = if column.is_var() { variable(column, &parts, rows)? } else { fixed(column, parts, rows)? };
+    build::array(column, cells)
+}
+
+/// A tile with selected rows, and its cells of one column.
+struct Part<'a> {
+    tile: &'a Chosen,
+    cells: TileCells<'a>,
+}
+
+enum TileCells<'a> {
+    Decoded(&'a Decoded),
+    Stored(&'a ColumnTiles, StoredTile),
+}
+
+/// A column of fixed-size cells: every tile has its own place, which threads fill at once.
+fn fixed(column: &Column, parts: Vec<Part<'_>>, rows: usize) -> Result<Cells> {
+    let size = rows.checked_mul(column.cell_size());
+    let size = size.ok_or_else(|| Error::limit("a batch exceeds this machine's memory"))?;
+    let mut data = Room::new(size);
+    let mut validity = column.nullable.then(|| vec![0_u8; rows]);
+    let (mut data_left, mut validity_left) = (data.as_mut_slice(), validity.as_deref_mut());
+    let mut places = Vec::with_capacity(parts.len());
+    for part in parts {
+        let rows = part.tile.rows();
+        let place = std::mem::take(&mut data_left).split_at_mut_checked(rows * column.cell_size());
+        let (place, rest) = place.ok_or_else(too_many)?;
+        data_left = rest;
+        let valid = match validity_left.take() {
+            Some(left) => {
+                let (valid, rest) = left.split_at_mut_checked(rows).ok_or_else(too_many)?;
+                validity_left = Some(rest);
+                Some(valid)
             }
-            _ => out.push(&tiles.decode(&stored, tile.tile.tile, tile.tile.cells)?, tile)?,
+            None => None,
+        };
+        places.push((part, place, valid));
+    }
+    parallel::try_for_each(places, |(part, place, valid)| part.put(place, valid))?;
+    Ok(Cells { data: data.into(), offsets: None, validity, rows })
+}
+
+impl Part<'_> {
+    /// Puts the selected fixed-size cells into their place, and their validity.
+    fn put(&self, place: &mut [u8], valid: Option<&mut [u8]>) -> Result<()> {
+        let (number, count) = (self.tile.tile.tile, self.tile.tile.cells);
+        let decoded;
+        let cells = match &self.cells {
+            TileCells::Decoded(decoded) => decoded,
+            TileCells::Stored(ColumnTiles::Field(field), stored) if self.tile.picks.is_none() => {
+                if let Some(valid) = valid {
+                    let own = decode_validity(field, stored, number, count)?.unwrap_or_default();
+                    copy(&own, valid)?;
+                }
+                let len = field.fixed_len(stored, count).map_err(|error| field.place(&error, number, 0))?;
+                // All of the place is written, whose content is arbitrary.
+                return if len == place.len() {
+                    field.decode_fixed(stored, number, place)
+                } else {
+                    Err(too_many())
+                };
+            }
+            TileCells::Stored(tiles, stored) => {
+                decoded = tiles.decode(stored, number, count)?;
+                &decoded
+            }
+        };
+        if let Some(valid) = valid {
+            let own = cells.validity().unwrap_or_default();
+            match &self.tile.picks {
+                None => copy(own, valid)?,
+                Some(picks) => picks.iter().zip(valid).for_each(|(cell, valid)| {
+                    *valid = own.get(*cell as usize).copied().unwrap_or(1);
+                }),
+            }
+        }
+        match (cells, &self.tile.picks) {
+            (Decoded::Fixed { bytes, .. }, None) => copy(bytes, place),
+            (Decoded::Fixed { bytes, width, .. }, Some(picks)) if picks.len() * width == place.len() => {
+                gather(bytes, picks, *width, place)
+            }
+            (Decoded::Fixed { .. }, Some(_)) => Err(too_many()),
+            (Decoded::Var { .. }, _) => Err(Error::internal("a column and its tiles disagree on their kind")),
         }
     }
-    build::array(column, Cells { data: out.data.into(), offsets: out.offsets, validity: out.validity, rows })
+}
+
+fn copy(cells: &[u8], place: &mut [u8]) -> Result<()> {
+    if cells.len() != place.len() {
+        return Err(too_many());
+    }
+    place.copy_from_slice(cells);
+    Ok(())
+}
+
+fn too_many() -> Error {
+    Error::internal("the cells of a column do not fit their place")
+}
+
+/// A column of variable-length cells.
+fn variable(column: &Column, parts: &[Part<'_>], rows: usize) -> Result<Cells> {
+    let mut out = Output {
+        column,
+        data: MutableBuffer::new(0),
+        offsets: vec![0_i32],
+        validity: column.nullable.then(Vec::new),
+    };
+    for part in parts {
+        let (number, count) = (part.tile.tile.tile, part.tile.tile.cells);
+        match &part.cells {
+            TileCells::Decoded(decoded) => out.push(decoded, part.tile)?,
+            TileCells::Stored(ColumnTiles::Field(field), stored) if part.tile.picks.is_none() => {
+                if let Some(validity) = &mut out.validity {
+                    validity.extend(decode_validity(field, stored, number, count)?.unwrap_or_default());
+                }
+                let len = field.var_len(stored, number)?;
+                let start = out.data.len();
+                out.check_len(start.saturating_add(len))?;
+                out.data.resize(start + len, 0);
+                let place = out.data.as_slice_mut().part_mut(start..)?;
+                let offsets = field.decode_var_into(stored, number, count, place)?;
+                out.offsets.extend(offsets.iter().skip(1).map(|offset| (start as u64 + offset) as i32));
+            }
+            TileCells::Stored(tiles, stored) => out.push(&tiles.decode(stored, number, count)?, part.tile)?,
+        }
+    }
+    Ok(Cells { data: out.data.into(), offsets: Some(out.offsets), validity: out.validity, rows })
 }
 
 struct Output<'a> {
     column: &'a Column,
     data: MutableBuffer,
-    offsets: Option<Vec<i32>>,
+    offsets: Vec<i32>,
     validity: Option<Vec<u8>>,
-    /// Bytes of fixed cells that are in place.
-    filled: usize,
 }
 
 impl Output<'_> {
-    /// The next `len` bytes of fixed cells.
-    fn place(&mut self, len: usize) -> Result<&mut [u8]> {
-        let start = self.filled;
-        self.filled = start.saturating_add(len);
-        let place = self.data.as_slice_mut().get_mut(start..self.filled);
-        place.ok_or_else(|| Error::internal("a column has more cells than rows"))
-    }
-
     fn check_len(&self, len: usize) -> Result<()> {
         if i32::try_from(len).is_ok() {
             return Ok(());
@@ -103,8 +183,11 @@ impl Output<'_> {
 
     /// Appends the selected cells of a decoded tile.
     fn push(&mut self, decoded: &Decoded, tile: &Chosen) -> Result<()> {
+        let Decoded::Var { cells, validity } = decoded else {
+            return Err(Error::internal("a column and its tiles disagree on their kind"));
+        };
         if let Some(all) = &mut self.validity {
-            let validity = decoded.validity().unwrap_or_default();
+            let validity = validity.as_deref().unwrap_or_default();
             match &tile.picks {
                 None => all.extend_from_slice(validity),
                 Some(picks) => {
@@ -112,27 +195,17 @@ impl Output<'_> {
                 }
             }
         }
-        match decoded {
-            Decoded::Fixed { bytes, width, .. } => match &tile.picks {
-                None => self.place(bytes.len())?.copy_from_slice(bytes),
-                Some(picks) => gather(bytes, picks, *width, self.place(picks.len() * width)?)?,
-            },
-            Decoded::Var { cells, .. } => match &tile.picks {
-                None => (0..tile.tile.cells as usize).try_for_each(|cell| self.push_var(cells, cell))?,
-                Some(picks) => picks.iter().try_for_each(|cell| self.push_var(cells, *cell as usize))?,
-            },
+        match &tile.picks {
+            None => (0..tile.tile.cells as usize).try_for_each(|cell| self.push_var(cells, cell)),
+            Some(picks) => picks.iter().try_for_each(|cell| self.push_var(cells, *cell as usize)),
         }
-        Ok(())
     }
 
     fn push_var(&mut self, cells: &VarCells, cell: usize) -> Result<()> {
         let bytes = cells.get(cell);
         self.check_len(self.data.len().saturating_add(bytes.len()))?;
         self.data.extend_from_slice(bytes);
-        let end = self.data.len() as i32;
-        if let Some(offsets) = &mut self.offsets {
-            offsets.push(end);
-        }
+        self.offsets.push(self.data.len() as i32);
         Ok(())
     }
 }

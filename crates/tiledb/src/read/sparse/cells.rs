@@ -13,6 +13,7 @@ use crate::meta::dimension::Dimension;
 use crate::meta::slots::Field;
 use crate::meta::value::{Bounds, parse_scalar, string_or_bytes};
 use crate::open::Array;
+use crate::read::copy::gather;
 use crate::read::tile::{FieldTiles, StoredTile, VarCells};
 use crate::{Error, Result};
 
@@ -170,6 +171,18 @@ impl Decoded {
             Self::Fixed { bytes, .. } => Some(order_keys(datatype.physical(), bytes)),
             Self::Var { .. } => None,
         }
+    }
+
+    /// Like [`Decoded::order_keys`], of some cells only.
+    pub(crate) fn order_keys_of(&self, datatype: Datatype, cells: &[u32]) -> Option<Vec<u64>> {
+        let Self::Fixed { bytes, width, .. } = self else { return None };
+        if cells.len() * width == bytes.len() {
+            return Some(order_keys(datatype.physical(), bytes));
+        }
+        let mut picked = vec![0; cells.len() * width];
+        // Picks are cells of this tile.
+        gather(bytes, cells, *width, &mut picked).ok()?;
+        Some(order_keys(datatype.physical(), &picked))
     }
 
     /// The min and max coordinate as engines store them in MBRs: strings compare by unsigned bytes, regardless of the

@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 
 use tesselle_core::Within;
+use tesselle_core::driver::parallel;
 
 use super::cells::Decoded;
 use crate::meta::dimension::Dimension;
@@ -21,11 +22,17 @@ pub(crate) struct Candidate<'a> {
     pub(crate) fragment: usize,
 }
 
-/// One cell among the candidates.
+/// One cell among the candidates: its tile, and its position among the picks of that.
 #[derive(Clone, Copy)]
 struct Cell {
     tile: u32,
-    cell: u32,
+    pick: u32,
+}
+
+impl Candidate<'_> {
+    fn cell(&self, pick: u32) -> u32 {
+        self.picks.value(pick as usize)
+    }
 }
 
 /// Keeps the newest of the cells with equal coordinates; the picks of each tile stay in order.
@@ -33,22 +40,21 @@ pub(crate) fn newest(dims: &[Dimension], tiles: &[Candidate<'_>]) -> Result<Vec<
     let mut cells = Vec::new();
     for (tile, candidate) in tiles.iter().enumerate() {
         let tile = u32::try_from(tile).map_err(|_| Error::limit("too many tiles overlap"))?;
-        cells.extend(candidate.picks.iter().map(|cell| Cell { tile, cell: *cell }));
+        cells.extend((0..candidate.picks.len() as u32).map(|pick| Cell { tile, pick }));
     }
-    // Fixed-size dimensions compare by integer keys, computed once per tile.
-    let keys: Vec<Vec<Option<Vec<u64>>>> = tiles
-        .iter()
-        .map(|tile| {
-            tile.dims.iter().zip(dims).map(|(decoded, dim)| decoded.order_keys(dim.datatype)).collect()
-        })
-        .collect();
+    // Fixed-size dimensions compare by integer keys, computed once per cell.
+    let keys: Vec<Vec<Option<Vec<u64>>>> = parallel::map(tiles, |tile| {
+        let dims = tile.dims.iter().zip(dims);
+        dims.map(|(decoded, dim)| decoded.order_keys_of(dim.datatype, &tile.picks)).collect()
+    });
     let key = |cell: Cell, dim: usize| -> u64 {
         let tile = keys.get(cell.tile as usize).and_then(|dims| dims.get(dim)?.as_ref());
-        tile.map_or(&[][..], Vec::as_slice).value(cell.cell as usize)
+        tile.map_or(&[][..], Vec::as_slice).value(cell.pick as usize)
     };
     let text = |cell: Cell, dim: usize| -> &[u8] {
-        let decoded = tiles.get(cell.tile as usize).and_then(|tile| tile.dims.get(dim));
-        decoded.map_or(&[][..], |decoded| decoded.var_cell(cell.cell as usize))
+        let tile = tiles.get(cell.tile as usize);
+        let decoded = tile.and_then(|tile| Some((tile.dims.get(dim)?, tile.cell(cell.pick))));
+        decoded.map_or(&[][..], |(decoded, cell)| decoded.var_cell(cell as usize))
     };
     let winners = if dims.len() <= 2 && dims.iter().all(|dim| !dim.is_var()) {
         let packed = |cell: Cell| {
@@ -76,8 +82,8 @@ pub(crate) fn newest(dims: &[Dimension], tiles: &[Candidate<'_>]) -> Result<Vec<
     };
     let mut out = vec![Vec::new(); tiles.len()];
     for cell in winners {
-        if let Some(picks) = out.get_mut(cell.tile as usize) {
-            picks.push(cell.cell);
+        if let (Some(picks), Some(tile)) = (out.get_mut(cell.tile as usize), tiles.get(cell.tile as usize)) {
+            picks.push(tile.cell(cell.pick));
         }
     }
     for picks in &mut out {
@@ -96,7 +102,7 @@ fn winners<E>(
     let age = |cell: Cell| {
         let tile = tiles.get(cell.tile as usize);
         tile.map(|tile| {
-            let own = tile.timestamps.and_then(|times| times.get(cell.cell as usize).copied());
+            let own = tile.timestamps.and_then(|times| times.get(tile.cell(cell.pick) as usize).copied());
             (own.unwrap_or(tile.age), tile.fragment)
         })
     };

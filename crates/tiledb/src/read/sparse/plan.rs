@@ -6,9 +6,9 @@
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
+use tesselle_core::driver::parallel;
 use tesselle_core::{Action, At, ColumnBounds, Plan, Scalar, Scan, Task, Verdict};
 
 use super::cells::{ColumnTiles, order_keys};
@@ -25,7 +25,7 @@ use crate::read::schema::{Column, Source};
 use crate::{Error, Result};
 
 /// Cells per task.
-const TASK_CELLS: u64 = 1 << 18;
+const TASK_CELLS: u64 = 1 << 16;
 /// Decoded bytes per task.
 const TASK_BYTES: u64 = 64 << 20;
 /// Number of tasks' worth of overlapping tiles above which their space is split.
@@ -93,22 +93,26 @@ pub(crate) fn plan(array: &Arc<Array>, scan: &Scan) -> Result<Plan> {
     let contested = contested(array);
     let mut alone = Vec::new();
     let mut disputed = Vec::new();
-    for (position, fragment) in array.fragments.iter().enumerate() {
+    let found = parallel::try_map(array.fragments.iter().zip(&contested), |(fragment, contested)| {
+        tiles_of(array, fragment, &projection, *contested)
+    })?;
+    for (position, (fragment, tiles)) in array.fragments.iter().zip(found).enumerate() {
         let is_contested = *contested.at(position)?;
-        for tile in tiles_of(array, fragment, &projection, is_contested)? {
+        for tile in tiles {
             let tile = tile as u64;
             let entry = TileRef { fragment: position, tile, cells: fragment.cells_of(tile) };
             if is_contested { disputed.push(entry) } else { alone.push(entry) }
         }
     }
     let read = alone.len() + disputed.len();
-    let mut fragments = HashMap::new();
-    for entry in alone.iter().chain(&disputed) {
-        if let Entry::Vacant(slot) = fragments.entry(entry.fragment) {
-            let is_contested = *contested.at(entry.fragment)?;
-            slot.insert(fields_of(array, entry.fragment, &projection, is_contested)?);
-        }
-    }
+    let mut used: Vec<usize> = alone.iter().chain(&disputed).map(|tile| tile.fragment).collect();
+    used.sort_unstable();
+    used.dedup();
+    let fields = parallel::try_map(used, |position| {
+        let fields = fields_of(array, position, &projection, *contested.at(position)?)?;
+        Ok::<_, Error>((position, fields))
+    })?;
+    let fragments: HashMap<usize, FragmentFields> = fields.into_iter().collect();
     let scanned = Arc::new(SparseScan { array: Arc::clone(array), projection, fragments });
     let task_cells = scan.batch_rows.map_or(TASK_CELLS, |rows| rows.max(1) as u64);
     let mut tasks: Vec<Box<dyn Task>> = Vec::new();

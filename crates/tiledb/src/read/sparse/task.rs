@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::ArrayRef;
 use bytes::Bytes;
+use tesselle_core::driver::parallel;
 use tesselle_core::{At, ByteRange, Cost, Step, Task, Within};
 
 use super::assemble::assemble;
@@ -11,6 +12,7 @@ use super::cells::Decoded;
 use super::dedup::{Candidate, newest};
 use super::plan::{Cut, FragmentFields, Slab, SparseScan, TileRef};
 use super::survive::{Tested, evaluate};
+use crate::read::tile::StoredTile;
 use crate::{Error, Result};
 
 enum State {
@@ -32,6 +34,16 @@ pub(super) struct Chosen {
 impl Chosen {
     pub(super) fn rows(&self) -> usize {
         self.picks.as_ref().map_or(self.tile.cells as usize, Vec::len)
+    }
+
+    /// Keeps some of the selected rows, by their position among them.
+    fn keep(&mut self, rows: &mut dyn Iterator<Item = u32>) -> Result<()> {
+        let picks: Vec<u32> = match &self.picks {
+            Some(before) => rows.map(|row| before.at(row as usize).copied()).collect::<Result<_>>()?,
+            None => rows.collect(),
+        };
+        self.picks = (picks.len() as u64 != self.tile.cells).then_some(picks);
+        Ok(())
     }
 }
 
@@ -80,33 +92,41 @@ impl SparseTask {
         Ok(out)
     }
 
-    /// Decodes the key fields and selects rows by time, slab, age and delete conditions.
+    /// Decodes the key fields and selects rows by time, slab, coordinates, age and delete conditions.
     fn choose(&self, fetched: Vec<Bytes>) -> Result<Vec<Chosen>> {
         let mut fetched = fetched.into_iter();
-        let mut chosen = Vec::with_capacity(self.tiles.len());
-        let mut times = Vec::with_capacity(self.tiles.len());
-        let mut deletions = Vec::with_capacity(self.tiles.len());
+        let mut stored = Vec::with_capacity(self.tiles.len());
         for tile in &self.tiles {
             let fields = self.fields(*tile)?;
-            let mut keys = Vec::with_capacity(fields.keys.len());
-            for key in &fields.keys {
-                let stored = key.tiles.take(&mut fetched);
-                keys.push(key.tiles.decode(&stored, tile.tile, tile.cells)?);
-            }
-            let mut numbers = |tiles: &Option<super::ColumnTiles>| {
-                let decode = |tiles: &super::ColumnTiles| {
-                    let stored = tiles.take(&mut fetched);
+            let mut take = |tiles: &super::ColumnTiles| tiles.take(&mut fetched);
+            let keys: Vec<StoredTile> = fields.keys.iter().map(|key| take(&key.tiles)).collect();
+            let times = fields.timestamps.as_ref().map(&mut take);
+            stored.push((*tile, keys, times, fields.delete_timestamps.as_ref().map(&mut take)));
+        }
+        let decoded = parallel::try_map(stored, |(tile, keys, times, deletions)| {
+            let fields = self.fields(tile)?;
+            let keys = fields.keys.iter().zip(&keys);
+            let keys = keys.map(|(key, stored)| key.tiles.decode(stored, tile.tile, tile.cells));
+            let mut chosen = Chosen { tile, keys: keys.collect::<Result<_>>()?, picks: None };
+            let numbers = |tiles: &Option<super::ColumnTiles>, stored: Option<StoredTile>| {
+                let decode = |(tiles, stored): (&super::ColumnTiles, StoredTile)| {
                     Ok::<_, Error>(tiles.decode(&stored, tile.tile, tile.cells)?.numbers())
                 };
-                tiles.as_ref().map(decode).transpose()
+                tiles.as_ref().zip(stored).map(decode).transpose()
             };
-            times.push(numbers(&fields.timestamps)?);
-            deletions.push(numbers(&fields.delete_timestamps)?);
-            chosen.push(Chosen { tile: *tile, keys, picks: None });
-        }
-        for (tile, times) in chosen.iter_mut().zip(&times) {
-            self.by_time(tile, times.as_deref());
-            self.by_slab(tile)?;
+            let times = numbers(&fields.timestamps, times)?;
+            let deletions = numbers(&fields.delete_timestamps, deletions)?;
+            self.by_time(&mut chosen, times.as_deref());
+            self.by_slab(&mut chosen)?;
+            self.by_coordinates(&mut chosen)?;
+            Ok::<_, Error>((chosen, times, deletions))
+        })?;
+        let (mut chosen, mut times) = (Vec::with_capacity(decoded.len()), Vec::with_capacity(decoded.len()));
+        let mut deletions = Vec::with_capacity(decoded.len());
+        for (tile, written, deleted) in decoded {
+            chosen.push(tile);
+            times.push(written);
+            deletions.push(deleted);
         }
         if self.disputed {
             self.by_age(&mut chosen, &times)?;
@@ -115,6 +135,21 @@ impl SparseTask {
             self.by_deletion(tile, times.as_deref(), deletions.as_deref())?;
         }
         Ok(chosen)
+    }
+
+    /// Applies the part of the predicate that needs nothing but the coordinates.
+    fn by_coordinates(&self, tile: &mut Chosen) -> Result<()> {
+        let projection = &self.scan.projection;
+        let Some(columns) = projection.early().filter(|_| tile.rows() > 0) else { return Ok(()) };
+        let column = |at: &usize| {
+            let column = projection.columns.at(*at)?;
+            assemble(&self.scan, *at, column, std::slice::from_ref(tile), &mut std::iter::empty())
+        };
+        let arrays: Vec<ArrayRef> = columns.iter().map(column).collect::<Result<_>>()?;
+        if let Some(passing) = projection.passing_early(&arrays, tile.rows())? {
+            tile.keep(&mut passing.into_iter())?;
+        }
+        Ok(())
     }
 
     /// Drops cells written outside the time range of the read.
@@ -233,7 +268,7 @@ impl SparseTask {
     /// Applies the predicate to the chosen rows.
     fn by_predicate(&self, chosen: &mut [Chosen]) -> Result<()> {
         let projection = &self.scan.projection;
-        if projection.predicate.is_none() {
+        if projection.is_decided_early() {
             return Ok(());
         }
         let rows = chosen.iter().map(Chosen::rows).sum();
@@ -246,15 +281,8 @@ impl SparseTask {
         let mut base = 0_usize;
         for tile in chosen.iter_mut() {
             let end = base + tile.rows();
-            let mut picks = Vec::new();
-            while let Some(row) = passing.next_if(|row| (*row as usize) < end) {
-                let nth = row as usize - base;
-                picks.push(match &tile.picks {
-                    Some(before) => *before.at(nth)?,
-                    None => nth as u32,
-                });
-            }
-            tile.picks = (picks.len() as u64 != tile.tile.cells).then_some(picks);
+            let own = std::iter::from_fn(|| passing.next_if(|row| (*row as usize) < end));
+            tile.keep(&mut own.map(|row| row - base as u32))?;
             base = end;
         }
         Ok(())

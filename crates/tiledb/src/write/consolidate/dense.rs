@@ -4,7 +4,6 @@ use std::ops::Range as Span;
 use std::sync::Arc;
 
 use tesselle_core::Within;
-use tesselle_core::driver::parallel;
 
 use super::source;
 use crate::domain::written_box;
@@ -98,8 +97,7 @@ impl ArrayWriter {
             }
             self.check_canceled()?;
             let merge = |index: &Vec<u64>| self.merge_tile(array, &grid, &region, &sources, index, cells);
-            let tiles = parallel::try_map(&group, merge)?;
-            writer.append(&tiles)?;
+            writer.append_made(&group, merge)?;
         }
         let fragment = writer.finish(&FragmentEnd {
             domain: Some(grid.ranges_of(&region)),
