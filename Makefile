@@ -1,5 +1,5 @@
 # make demo and make test are all that is needed; the other targets are slower suites with tools of their own.
-.PHONY: demo test release wheel python-test setup tools lint docs bench fuzz crash hostile interop
+.PHONY: demo test help release wheel python-test setup tools lint docs bench fuzz crash hostile interop
 
 CARGO ?= cargo
 GOLDEN = $(CURDIR)/target/golden.txt
@@ -14,6 +14,9 @@ test: tools lint docs ## every check and every test
 	TESSELLE_GOLDEN=$(GOLDEN) $(CARGO) test --quiet --lib --bins --tests
 	@echo "Golden files compared: $$(sort -u $(GOLDEN) | cut -d' ' -f1 | uniq -c | awk '{ printf "%s%s %d", sep, $$2, $$1; sep = ", " }')"
 	$(CARGO) test --quiet --doc
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 release: tools ## the optimized, stripped binary: target/dist/tess
 	$(CARGO) build --profile dist -p tess

@@ -1,7 +1,7 @@
 """Conditions of other libraries as SQL that the engine understands.
 
-A condition that is pushed down holds for every row that the original one holds for, and perhaps for more: whoever pushes
-it down applies the original to what comes back. Negations are therefore never pushed down: the negation of more is less.
+A pushed-down condition selects every row that the original selects, and possibly more: the caller applies the original to
+the result. Negations are therefore never pushed down, because the negation of a wider condition is narrower.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ the class of bars of tqdm; a ``rich.progress.Progress``."""
 
 
 class LineBar:
-    """One line that moves while the work goes on and disappears when it ends; nothing where nobody looks."""
+    """One line that is updated during the work and disappears when it ends; nothing if stderr is not a terminal."""
 
     WIDTH = 40
 

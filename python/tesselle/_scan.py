@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class Scan(Rows):
     """A read request: lazy, reusable and picklable.
 
-    Nothing is read before somebody asks for rows, and every ask reads again.
+    Nothing is read before rows are requested, and every request reads again.
     """
 
     def __init__(self, native: _native.Scan) -> None:

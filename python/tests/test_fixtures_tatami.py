@@ -15,7 +15,7 @@ CASES = cases("tatami")
 
 
 def _files(case: pathlib.Path, field: str) -> dict[str, dict[str, Any]]:
-    """Returns the files of a case about which a field is said."""
+    """Returns the files of a case that have this field."""
     files: dict[str, dict[str, Any]] = expected(case).get("files") or {}
     return {name: facts for name, facts in files.items() if field in facts and (case / name).is_file()}
 

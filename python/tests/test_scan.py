@@ -85,11 +85,11 @@ def test_conditions_have_the_functions_of_sql(where: str, kept: Any, pages, tmp_
 
 
 def test_a_condition_that_is_no_sql_is_refused(pages) -> None:  # type: ignore[no-untyped-def]
-    for where in ("id >", "nobody(id) = 1", "id IN (SELECT 1)"):
+    for where in ("id >", "missing(id) = 1", "id IN (SELECT 1)"):
         with pytest.raises(ts.InvalidCall):
             ts.scan(pages[0], where=where).count()
-    with pytest.raises(KeyError, match="nobody"):
-        ts.scan(pages[0], where="abs(nobody) > 1").count()
+    with pytest.raises(KeyError, match="missing"):
+        ts.scan(pages[0], where="abs(missing) > 1").count()
 
 
 def test_an_array_travels(field) -> None:  # type: ignore[no-untyped-def]
@@ -158,7 +158,7 @@ def test_a_table_is_named_after_the_sign(plant, tmp_path: pathlib.Path) -> None:
     assert ts.scan(f"{path}#root.fleet.truck1", columns=["speed"]).count() == wanted.num_rows
     assert ts.scan(path, table="*").columns[:3] == ["device", "measurement", "time"]
     with pytest.raises(KeyError):
-        ts.scan(f"{path}#nobody")
+        ts.scan(f"{path}#missing")
 
 
 def test_time_travel() -> None:

@@ -41,15 +41,15 @@ pub(crate) struct ReadArgs {
     #[arg(long)]
     text_as_binary: bool,
 
-    /// What separates the fields of CSV: a character, or tab, semicolon, pipe [default: found in the first line]
+    /// CSV delimiter: a character, or tab, semicolon, pipe [default: detected in the first line]
     #[arg(long, global = true, value_name = "CHAR", value_parser = parse_delimiter)]
     delimiter: Option<u8>,
 
-    /// CSV without a line of names: the columns are column_1, column_2 and so on
+    /// CSV without a header line: the columns are column_1, column_2 and so on
     #[arg(long, global = true)]
     no_header: bool,
 
-    /// A field of CSV that stands for null, as an empty one does
+    /// CSV field to read as null, in addition to empty fields
     #[arg(long, global = true, value_name = "TEXT")]
     null: Option<String>,
 

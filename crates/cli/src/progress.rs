@@ -32,7 +32,7 @@ enum Shown {
 }
 
 impl Bar {
-    /// A bar behind these words.
+    /// A bar with this label.
     pub(crate) fn new(words: &str) -> Arc<Self> {
         Arc::new(Self::on(words, ProgressDrawTarget::hidden()))
     }

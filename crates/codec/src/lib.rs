@@ -5,6 +5,7 @@
 //! input.
 //!
 //! One folder per encoding family, with `encode` and `decode` side by side.
+#![forbid(unsafe_code)]
 
 pub mod bitmap;
 pub mod bitstream;

@@ -15,7 +15,7 @@ use crate::options::{OpenOptions, Settings};
 use crate::storage::Location;
 use crate::types::type_name;
 
-/// Batches of one schema, one after the other.
+/// Batches with the same schema.
 pub struct RowStream<'a> {
     /// The columns.
     pub schema: SchemaRef,
@@ -23,17 +23,17 @@ pub struct RowStream<'a> {
     pub batches: Box<dyn Iterator<Item = Result<RecordBatch>> + 'a>,
 }
 
-/// What is added to a table that exists.
+/// Rows, or an array, to append to an existing table.
 pub struct AppendRequest<'a> {
     /// The container.
     pub location: Location,
-    /// The table of it that grows; `None` is the only one.
+    /// The table to append to; `None` is the only one.
     pub table: Option<String>,
-    /// What is added, as rows.
+    /// The rows to append.
     pub rows: RowStream<'a>,
-    /// What is added, as an array, where it is nothing but that.
+    /// The same as an array, if the source is a whole array.
     pub array: Option<Arc<dyn ArrayView>>,
-    /// The axis that an array grows along, by name or number; `None` is the first one.
+    /// The axis along which an array grows, by name or number; `None` is the first one.
     pub axis: Option<String>,
     /// The format's own settings, by name.
     pub settings: Settings,

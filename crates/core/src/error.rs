@@ -319,8 +319,8 @@ impl From<tesselle_codec::Error> for Error {
 }
 
 impl From<ArrowError> for Error {
-    /// Returns the error of this library that Arrow passed on. Arrow itself refuses only what was built wrongly here: damage in
-    /// files is found before.
+    /// Returns the wrapped error of this library, if there is one. Any other error means that an array was built incorrectly
+    /// here, because damage in files is detected earlier.
     fn from(error: ArrowError) -> Self {
         match error {
             ArrowError::ExternalError(inner) => match inner.downcast::<Self>() {
@@ -334,7 +334,7 @@ impl From<ArrowError> for Error {
 }
 
 impl From<Error> for ArrowError {
-    /// Arrow passes the error on as it is; [`Error::from`] takes it out again.
+    /// Wraps the error; [`Error::from`] unwraps it.
     fn from(error: Error) -> Self {
         Self::ExternalError(Box::new(error))
     }

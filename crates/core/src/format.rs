@@ -224,6 +224,7 @@ pub struct Rewritten {
 }
 
 /// The result of a repair, from best to worst. The first three keep all data that was ever completely stored.
+#[non_exhaustive]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Outcome {
     /// Every check of a deep verification passed; the result is a copy.
@@ -260,7 +261,7 @@ impl Outcome {
 /// The result of a repair.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Repaired {
-    /// What it found.
+    /// The state of the result.
     pub outcome: Outcome,
     /// Bytes of the source that are in the result.
     pub kept_bytes: u64,

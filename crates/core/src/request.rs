@@ -31,7 +31,7 @@ pub struct Capabilities {
     pub joins_tables: bool,
     /// Its files have structures and statistics to verify, besides decoding them.
     pub verifies: bool,
-    /// A repair fills what is lost with a value.
+    /// A repair fills lost elements with a value.
     pub fills_lost: bool,
     /// Its containers can be encrypted with a key.
     pub encrypts: bool,

@@ -13,7 +13,7 @@ pub struct Selection {
     pub axes: Vec<AxisSelection>,
 }
 
-/// What is wanted of one axis.
+/// The selected positions of one axis.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum AxisSelection {

@@ -1,6 +1,7 @@
-//! Setters of option structs.
+//! Setters of option structs, for the crates of the project.
 
 /// Implements methods that set one field each: `setters! { Options { with_level => level: i32 } }`.
+#[doc(hidden)]
 #[macro_export]
 macro_rules! setters {
     ($options:ident { $($method:ident => $field:ident: $value:ty),* $(,)? }) => {

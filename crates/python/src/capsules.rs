@@ -16,7 +16,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 use tesselle::{Error, Result};
 
-/// Batches that can be handed to anybody.
+/// Batches that any thread can read.
 pub(crate) type Reader = Box<dyn RecordBatchReader + Send>;
 
 /// Batches of the engine as a reader.
@@ -71,11 +71,13 @@ pub(crate) fn import(data: &Bound<'_, PyAny>) -> PyResult<Reader> {
         let pair = pair.cast::<PyTuple>()?;
         let schema: NonNull<FFI_ArrowSchema> = pointer(&pair.get_item(0)?, c"arrow_schema")?.cast();
         let array: NonNull<FFI_ArrowArray> = pointer(&pair.get_item(1)?, c"arrow_array")?.cast();
-        // SAFETY: the names of the capsules say what they hold; `from_raw` moves the array out of its capsule.
+        // SAFETY: the names of the capsules determine their contents; `from_raw` moves the array out of its capsule.
         let array = unsafe { from_ffi(FFI_ArrowArray::from_raw(array.as_ptr()), schema.as_ref()) };
         let array = array.map_err(refused)?;
         if !matches!(array.data_type(), arrow_schema::DataType::Struct(_)) {
-            return Err(PyTypeError::new_err("a single Arrow array is no table; wrap it in a record batch"));
+            return Err(PyTypeError::new_err(
+                "a single Arrow array is not a table; wrap it in a record batch",
+            ));
         }
         let batch = RecordBatch::from(StructArray::from(array));
         let schema = batch.schema();

@@ -1,4 +1,4 @@
-//! Ctrl-C while another library reads a stream of ours.
+//! Ctrl-C while another library reads a Tesselle stream.
 
 use std::thread::{ThreadId, current};
 
@@ -17,7 +17,7 @@ pub(crate) struct Interruptible<I> {
 }
 
 impl<I> Interruptible<I> {
-    /// Batches that `driver` computes, for whoever calls now.
+    /// Batches that `driver` computes, for the current thread.
     pub(crate) fn new(py: Python<'_>, batches: I, driver: Driver) -> PyResult<Self> {
         let threads = py.import("threading")?;
         let main: u64 = threads.call_method0("main_thread")?.getattr("ident")?.extract()?;

@@ -49,12 +49,12 @@ fn failed(py: Python<'_>, path: &str, error: &PyErr) -> Error {
     };
     let text = error.value(py).to_string();
     // Some stores append pages for their developers.
-    let text = text.lines().next().unwrap_or("it does not say why").to_owned();
+    let text = text.lines().next().unwrap_or("unknown reason").to_owned();
     Error::io(format!("cannot read '{path}'"), IoError::new(kind, text))
 }
 
 fn refused(path: &str) -> Error {
-    Error::unsupported(format!("'{path}' is on a storage of Python, which is only read"))
+    Error::unsupported(format!("'{path}' is on a storage provided by Python, which is read-only"))
 }
 
 impl Storage for PythonStore {

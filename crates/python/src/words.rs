@@ -1,4 +1,4 @@
-//! Hints of errors in the words of Python.
+//! Hints of errors in Python terms.
 
 use tesselle::core::shown;
 use tesselle::{Action, type_name};

@@ -4,7 +4,6 @@ use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use tesselle::array::MemoryArray;
-use tesselle::core::RowStream;
 use tesselle::{Append, Attribute, DType, Error};
 
 use crate::capsules::{self, Shared};
@@ -130,11 +129,7 @@ impl Extension {
 #[pyfunction]
 pub(crate) fn append_rows(py: Python<'_>, data: &Bound<'_, PyAny>, target: Extension) -> PyResult<String> {
     let reader = capsules::import(data)?;
-    target.run(py, move |uri| {
-        let schema = reader.schema();
-        let batches = reader.map(|batch| batch.map_err(capsules::stream_error));
-        tesselle::append_rows(RowStream { schema, batches: Box::new(batches) }, uri)
-    })
+    target.run(py, move |uri| tesselle::append_rows(reader, uri))
 }
 
 /// Adds a C-contiguous, little-endian array from memory to a dense array; returns the report as JSON.

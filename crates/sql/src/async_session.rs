@@ -287,12 +287,12 @@ impl AsyncSession {
         blocking(move || Ok(whole(name, opener))).await
     }
 
-    /// Converts what one file holds; how many rows there were.
+    /// Runs a conversion; returns the number of rows.
     async fn convert(&self, copy: Copy, source: crate::copy::Plain, interrupt: &Interrupt) -> Result<u64> {
         // Nothing else works meanwhile, so the conversion has all of the memory.
         let run = self.driver.with_memory(self.memory).for_run();
         interrupt.stops(run.cancel_token());
-        // The conversion is awaited even if it is interrupted: it removes what it has staged.
+        // The conversion is awaited even if it is interrupted: it removes its staged files.
         let _stop = StopOnDrop(run.cancel_token().clone());
         blocking(move || copy.convert(source, &run)).await
     }

@@ -80,7 +80,7 @@ struct SqlCondition {
     expr: Expr,
     columns: Vec<String>,
     state: Arc<SessionState>,
-    /// What the expression is for batches of this schema.
+    /// The physical expression for batches of this schema.
     planned: Mutex<Option<(SchemaRef, Arc<dyn PhysicalExpr>)>>,
 }
 

@@ -4,19 +4,18 @@
 //! and bounds that are exact in metadata answer aggregates without reading data, and `COPY … TO` writes every format
 //! the facade can write.
 //!
-//! ```
+//! ```standalone_crate
 //! # let folder = tempfile::tempdir()?;
-//! # let path = folder.path().join("plant.csv");
-//! # std::fs::write(&path, "time,speed\n1,80.5\n2,81\n3,79\n")?;
-//! # let uri = path.to_str().ok_or("the path is UTF-8")?;
+//! # std::env::set_current_dir(folder.path())?;
+//! # std::fs::write("plant.csv", "time,speed\n1,80.5\n2,81\n3,79\n")?;
 //! let session = tesselle_sql::Session::new(&tesselle_sql::SessionOptions::default())?;
-//! for batch in session.query(&format!("SELECT max(speed) FROM '{uri}' WHERE time >= 2"))? {
-//!     assert_eq!(batch?.num_rows(), 1);
-//! }
+//! let mut answer = session.query("SELECT max(speed) FROM 'plant.csv' WHERE time >= 2")?;
+//! let batch = answer.next().ok_or("there is a row")??;
+//! assert_eq!((batch.num_rows(), batch.num_columns()), (1, 1));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`Session`] has threads of its own and waits; [`AsyncSession`] runs statements on the tokio runtime of the caller.
+//! [`Session`] has its own threads and blocks; [`AsyncSession`] runs statements on the tokio runtime of the caller.
 //!
 //! This crate must not know any single format.
 #![forbid(unsafe_code)]
@@ -45,7 +44,7 @@ mod wording;
 pub use answer::{Answer, AnswerStream};
 pub use async_session::AsyncSession;
 pub use condition::condition;
-/// One parsed statement, as [`Session::parse`] gives and [`Session::run`] takes it.
+/// A parsed statement: the result of [`Session::parse`], the input of [`Session::run`].
 pub use datafusion::sql::parser::Statement;
 pub use error::{from_datafusion, to_datafusion};
 pub use interrupt::Interrupt;

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use arrow_schema::DataType;
+use arrow_array::RecordBatchReader;
+use arrow_schema::{ArrowError, DataType};
 use tesselle_core::array::{GridColumn, GridTable};
 use tesselle_core::storage::MemoryStorage;
 use tesselle_core::{
@@ -34,9 +35,46 @@ pub fn append(input: impl Into<String>, output: impl Into<String>) -> Append {
     Append::new(Source::Uri(input.into()), output.into())
 }
 
-/// Builds an append of rows to the container or table `output`.
-pub fn append_rows(rows: RowStream<'static>, output: impl Into<String>) -> Append {
-    Append::new(Source::Rows(rows), output.into())
+/// Builds an append of rows to the container or table `output`. The rows may come from any reader of record batches,
+/// for example from [`TableScan::rows`](crate::TableScan::rows).
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("week.tsfile");
+/// # let week = path.to_str().ok_or("the path is UTF-8")?;
+/// use std::sync::Arc;
+///
+/// use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchIterator};
+///
+/// let day = |times: Vec<i64>| {
+///     let speed: ArrayRef = Arc::new(Int64Array::from_iter_values(times.iter().map(|time| time * 10)));
+///     RecordBatch::try_from_iter([("time", Arc::new(Int64Array::from(times)) as ArrayRef), ("speed", speed)])
+/// };
+/// let (monday, tuesday) = (day(vec![1, 2])?, day(vec![3])?);
+/// let schema = monday.schema();
+/// let mut writer = tesselle::create(week, Arc::clone(&schema)).start()?;
+/// writer.write(&monday)?;
+/// writer.finish()?;
+/// let added = tesselle::append_rows(RecordBatchIterator::new([Ok(tuesday)], schema), week).run()?;
+/// assert_eq!(added.summary.rows, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn append_rows(rows: impl RecordBatchReader + 'static, output: impl Into<String>) -> Append {
+    let schema = rows.schema();
+    let batches = Box::new(rows.map(|batch| batch.map_err(unreadable)));
+    Append::new(Source::Rows(RowStream { schema, batches }), output.into())
+}
+
+/// The error of a reader: that of this library which it passes on, or its own.
+fn unreadable(error: ArrowError) -> Error {
+    let foreign = match error {
+        ArrowError::ExternalError(inner) => match inner.downcast::<Error>() {
+            Ok(own) => return *own,
+            Err(foreign) => ArrowError::ExternalError(foreign),
+        },
+        error => error,
+    };
+    Error::invalid("the data cannot be read").source(foreign)
 }
 
 /// Builds an append of an array to the dense array `output`.
@@ -64,7 +102,7 @@ enum Source {
     Array(Arc<dyn ArrayView>),
 }
 
-/// What an append did.
+/// The result of an append.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Appended {
@@ -108,7 +146,7 @@ impl Append {
         self
     }
 
-    /// Sets how the container that grows is opened: its key.
+    /// Sets how the target is opened: its key.
     pub fn target_options(mut self, options: OpenOptions) -> Self {
         self.open = options;
         self
@@ -120,13 +158,13 @@ impl Append {
         self
     }
 
-    /// Gives columns of the source other types.
+    /// Casts columns of the source to other types.
     pub fn casts(mut self, casts: impl IntoIterator<Item = (String, DataType)>) -> Self {
         self.casts.extend(casts);
         self
     }
 
-    /// Sets the axis that a dense array grows along, by name or number `[default: the first]`.
+    /// Sets the axis along which a dense array grows, by name or number `[default: the first]`.
     pub fn axis(mut self, axis: impl Into<String>) -> Self {
         self.axis = Some(axis.into());
         self
@@ -138,7 +176,7 @@ impl Append {
         self
     }
 
-    /// Adds. Readers see the old state of the container or the new one.
+    /// Appends. Readers see the old state of the container or the new one.
     pub fn run(self) -> Result<Appended> {
         let driver = self.run.driver()?;
         let (rows, array) = source(self.source, self.opener, &self.scan, &self.casts, &driver)?;
@@ -164,7 +202,7 @@ impl Append {
 
 type Added = (RowStream<'static>, Option<Arc<dyn ArrayView>>);
 
-/// What is added, as rows, and as an array where it is nothing but that.
+/// The source as rows, and as an array if it is a whole array.
 fn source(
     source: Source,
     opener: Opener,

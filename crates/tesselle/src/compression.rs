@@ -11,6 +11,7 @@ use tesselle_core::storage::{Staged, spool};
 use tesselle_core::{Error, Location, Result};
 
 /// How a file is compressed.
+#[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compression {
     /// gzip, `.gz`.

@@ -164,7 +164,7 @@ impl Opener {
         self.open(uri)?.default_table()
     }
 
-    /// What it runs on.
+    /// The driver it runs on.
     #[cfg(feature = "async")]
     pub(crate) fn run_on(&self) -> &RunOn {
         &self.run

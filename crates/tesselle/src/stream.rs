@@ -22,7 +22,7 @@ impl RowStream {
         self.0.schema()
     }
 
-    /// What the scan has cost so far.
+    /// The cost of the scan so far.
     pub fn stats(&self) -> RunStats {
         self.0.stats()
     }

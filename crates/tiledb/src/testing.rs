@@ -1,4 +1,4 @@
-//! A door for fuzzers to the structures behind the filters of an array. Not part of the API.
+//! Access for fuzzers to the structures inside the filtered files of an array. Not part of the API.
 
 use tesselle_core::Result;
 

@@ -9,7 +9,7 @@ use crate::args::{ReadArgs, ResourceArgs, RowArgs};
 use crate::progress::Bar;
 use crate::{Outcome, format, out};
 
-/// Add rows to a container that exists, or an array along an axis
+/// Add rows to an existing container, or an array along an axis
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -24,13 +24,13 @@ new row groups; a sparse array a fragment; a dense array and a tensor grow along
 --axis. Columns are matched by name, and a value that the type of its column
 would change is refused. Readers see the old state or the new one.")]
 pub(crate) struct Append {
-    /// What to add, perhaps with #TABLE
+    /// Rows or array to append, optionally with #TABLE
     input: String,
 
-    /// The container that grows, perhaps with #TABLE
+    /// Container to append to, optionally with #TABLE
     target: String,
 
-    /// The axis that an array grows along, by name or number [default: the first]
+    /// Axis along which an array grows, by name or number [default: the first]
     #[arg(long, value_name = "AXIS")]
     axis: Option<String>,
 

@@ -61,7 +61,7 @@ pub(crate) struct Cat {
     #[arg(long)]
     deleted: bool,
 
-    /// All tables, each into a file of its own in the folder FILE
+    /// All tables, each to a separate file in the folder FILE
     #[arg(long, conflicts_with = "table", requires_all = ["output", "form"])]
     all: bool,
 

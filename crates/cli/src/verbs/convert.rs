@@ -51,7 +51,7 @@ pub(crate) struct Convert {
     #[command(flatten)]
     rows: RowArgs,
 
-    /// Give columns that the target has no type for the one that it suggests
+    /// Cast columns whose type the target lacks to the type that it suggests
     #[arg(long)]
     auto_cast: bool,
 
@@ -59,7 +59,7 @@ pub(crate) struct Convert {
     #[arg(long = "set", value_name = "NAME=VALUE")]
     settings: Vec<String>,
 
-    /// Write the newest version of the format that INPUT has
+    /// Write the newest version of the format of INPUT
     #[arg(long)]
     upgrade: bool,
 

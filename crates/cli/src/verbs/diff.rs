@@ -40,7 +40,7 @@ pub(crate) struct Diff {
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     columns: Option<Vec<String>>,
 
-    /// How far floats may be apart and still be equal: a number, or a percentage of the value
+    /// Maximum difference of floats that count as equal: a number, or a percentage of the value
     #[arg(long, value_name = "ABS|REL%")]
     tolerance: Option<Tolerance>,
 

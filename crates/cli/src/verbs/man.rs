@@ -12,7 +12,7 @@ use crate::{Outcome, out};
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  tess man ~/.local/share/man/man1 && man tess-convert")]
 pub(crate) struct ManPages {
-    /// The folder to write tess.1, tess-info.1 and so on to
+    /// Folder for tess.1, tess-info.1 and so on
     folder: PathBuf,
 }
 

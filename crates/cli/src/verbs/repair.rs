@@ -33,7 +33,7 @@ pub(crate) struct Repair {
     #[arg(long)]
     force: bool,
 
-    /// The value that lost elements of a tet file get [default: the null value of the dataset, else NaN or 0]
+    /// Value of lost elements of a tet file [default: the null value of the dataset, else NaN or 0]
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     fill: Option<String>,
 

@@ -43,11 +43,11 @@ pub(crate) struct Search {
     #[arg(long)]
     total: bool,
 
-    /// Only documents whose stored columns fulfil this SQL condition
+    /// Only documents whose stored columns match this SQL condition
     #[arg(long = "where", value_name = "EXPR", value_parser = parse_condition)]
     condition: Option<Predicate>,
 
-    /// Raise scores where words stand in the title or url: up to FACTOR times if all of them do;
+    /// Raise the score of words in the title or url: up to FACTOR times if all of them match;
     /// repeatable
     #[arg(long = "boost", value_name = "FIELD=FACTOR", value_parser = parse_boost)]
     boosts: Vec<(BoostedField, f32)>,

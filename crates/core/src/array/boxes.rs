@@ -175,7 +175,7 @@ impl BoxCopy {
         self.run >= SHORTEST_RUN && self.bytes() / self.run <= MOST_RUNS
     }
 
-    /// The runs of the box: how far they start behind its first cell in the source, and their places in `dst`. `None` if
+    /// The runs of the box: their offsets from its first cell in the source, and their places in `dst`. `None` if
     /// there are so many that copying them one by one does not pay.
     pub(crate) fn runs<'d>(&self, dst: &'d mut [u8]) -> Option<Vec<(usize, &'d mut [u8])>> {
         self.runs_from(SHORTEST_RUN, dst)

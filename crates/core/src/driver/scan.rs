@@ -103,8 +103,8 @@ fn run(table: &dyn Table, prepared: Prepared, driver: &Driver, order: Order) -> 
     Rows { batches, rest: prepared.rest, driver: run }
 }
 
-/// The rows of a scan, batch by batch: a [`RecordBatchReader`], so that they go wherever Arrow goes. An error of this library comes
-/// inside an [`ArrowError`] and turns back into itself by `?` or [`Error::from`](crate::Error::from).
+/// The rows of a scan, batch by batch, as a [`RecordBatchReader`]. An error of this library is wrapped in an [`ArrowError`];
+/// `?` and [`Error::from`](crate::Error::from) unwrap it.
 pub struct Rows {
     batches: Batches,
     rest: Remainder,
@@ -122,8 +122,8 @@ impl Rows {
         self.driver.cancel_token()
     }
 
-    /// Returns the next batch, or has `context` woken when it is worth asking again: for asynchronous callers. The work goes on
-    /// on the threads of the driver, and no thread waits.
+    /// Polls for the next batch, for asynchronous callers. The work continues on the threads of the driver, and no thread
+    /// waits.
     pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<RecordBatch>>> {
         while !self.rest.is_done() {
             let Some(batch) = ready!(self.batches.poll_next(context)) else { return Poll::Ready(None) };

@@ -38,7 +38,7 @@ impl Custom {
     }
 }
 
-/// The source of a condition, for somebody who can read it.
+/// The source of a condition, for a reader that can parse it.
 #[derive(Debug)]
 struct Unread(String);
 

@@ -8,9 +8,9 @@ use super::eval::compare_native;
 use crate::scalar::Scalar;
 
 /// Above the digits of every decimal; its negative is below them.
-const BEYOND: i128 = i128::MAX;
+const OUTSIDE: i128 = i128::MAX;
 
-/// A column whose values count in the digit `scale` behind the point.
+/// A column whose values have `scale` digits after the point.
 pub(super) fn compare(
     array: &PrimitiveArray<Decimal128Type>,
     scale: i8,
@@ -36,18 +36,18 @@ impl Comparison {
             }
             _ => return None,
         };
-        let beyond = (self, if negative { -BEYOND } else { BEYOND });
-        let Some(digits) = digits else { return Some(beyond) };
+        let outside = (self, if negative { -OUTSIDE } else { OUTSIDE });
+        let Some(digits) = digits else { return Some(outside) };
         let shift = i32::from(scale) - i32::try_from(digits_scale).ok()?;
-        let Some(factor) = 10_i128.checked_pow(shift.unsigned_abs()) else { return Some(beyond) };
+        let Some(factor) = 10_i128.checked_pow(shift.unsigned_abs()) else { return Some(outside) };
         if shift >= 0 {
-            return Some(digits.checked_mul(factor).map_or(beyond, |digits| (self, digits)));
+            return Some(digits.checked_mul(factor).map_or(outside, |digits| (self, digits)));
         }
         let (floor, is_whole) = (digits.div_euclid(factor), digits.rem_euclid(factor) == 0);
         Some(match self {
             op if is_whole => (op, floor),
             // No decimal has this value.
-            Self::Eq | Self::Ne => (self, BEYOND),
+            Self::Eq | Self::Ne => (self, OUTSIDE),
             Self::Lt | Self::Le => (Self::Le, floor),
             Self::Gt | Self::Ge => (Self::Gt, floor),
         })

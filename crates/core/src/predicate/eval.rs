@@ -69,7 +69,7 @@ fn fold(
     parts.try_fold(start, |sum, part| Ok(combine(&sum, &part?)))
 }
 
-/// Conditions that somebody else evaluates come last, and see only rows that no other condition has excluded, if these
+/// Custom conditions come last, and see only rows that no other condition has excluded, if these
 /// are few.
 fn all_of(parts: &[Predicate], batch: &RecordBatch) -> Result<BooleanArray> {
     let rows = batch.num_rows();

@@ -169,7 +169,7 @@ impl Predicate {
         }
     }
 
-    /// Replaces the conditions that somebody else evaluates by what `read` makes of their sources: what arrives from
+    /// Replaces the custom conditions by what `read` makes of their sources: what arrives from
     /// another process has the source only.
     pub fn resolve(self, read: &dyn Fn(&str) -> Result<Self>) -> Result<Self> {
         let all = |parts: Vec<Self>| parts.into_iter().map(|part| part.resolve(read)).collect::<Result<_>>();

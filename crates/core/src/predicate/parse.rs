@@ -308,7 +308,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Whether a date or a time stands here: a word, and a string behind it.
+    /// Whether a date or time literal follows: a keyword and a string.
     fn is_time(&self) -> bool {
         let is_word = |word: &str| ["DATE", "TIMESTAMP"].iter().any(|w| word.eq_ignore_ascii_case(w));
         matches!(self.peek(), Some(Token::Word(word)) if is_word(word))

@@ -38,8 +38,8 @@ impl StagedFolder {
         }
     }
 
-    /// Makes the folder `target` with what `fill` puts into it: it appears whole or not at all. A folder that exists is
-    /// filled as it is, and so is one of a storage without folders.
+    /// Creates the folder `target` and fills it with `fill`, atomically. An existing folder, or one on a storage without
+    /// folders, is filled in place.
     pub fn fill<T>(target: &Location, fill: impl FnOnce(&Location) -> Result<T>) -> Result<T> {
         let storage = target.storage();
         if storage.is_taken(target.path())? || storage.stage(target.path())?.is_none() {
@@ -56,7 +56,7 @@ impl StagedFolder {
         self.target.storage().replace(inner.path(), self.target.path())
     }
 
-    /// Where its files go until then.
+    /// The staged location.
     pub fn location(&self) -> &Location {
         &self.folder
     }

@@ -42,7 +42,7 @@ pub(super) fn held_by(path: &str, holder: &str, wait: Duration) -> Error {
 
 /// How the name of a lock file ends.
 const LOCK: &str = ".lock";
-/// What stands before the number of the holder in a lock file.
+/// The text before the process id of the holder in a lock file.
 const HOLDER: &str = "process ";
 
 /// The first pause between two attempts, and the longest.

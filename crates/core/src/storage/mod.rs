@@ -90,7 +90,7 @@ pub trait Storage: Send + Sync + Debug {
         Ok(self.kind(path)?.is_some())
     }
 
-    /// The path behind all links.
+    /// The path with all links resolved.
     fn resolve(&self, path: &str) -> Result<String> {
         Ok(path.to_owned())
     }
@@ -135,8 +135,8 @@ pub trait Storage: Send + Sync + Debug {
         let _ = target;
     }
 
-    /// The names of what ended processes have staged in `folder` and not finished. They are given once, before they are
-    /// reclaimed: for those who have to remove more than what is staged.
+    /// The targets of files that ended processes staged in `folder` and did not commit. They are returned once, before the
+    /// files are reclaimed, for callers that have more to remove.
     fn abandoned(&self, folder: &str) -> Vec<String> {
         let _ = folder;
         Vec::new()
@@ -203,7 +203,7 @@ pub enum EntryKind {
 pub struct Entry {
     /// The name, without the folder.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: EntryKind,
 }
 

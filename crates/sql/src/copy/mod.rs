@@ -18,7 +18,7 @@ use crate::error::ours;
 pub(crate) struct Copy {
     /// The query whose rows are written.
     pub(crate) query: Statement,
-    /// The quoted name that stands in place of a query: a file, or a table.
+    /// The quoted name in place of a query: a file, or a table.
     pub(crate) named: Option<String>,
     name: String,
     target: Location,
@@ -65,7 +65,7 @@ impl Copy {
         Ok(Self { query, named, name, target, to, is_folder, options })
     }
 
-    /// Converts a file, or a query that is a scan of one: what the file knows of its rows comes along. Returns the number of
+    /// Converts a file, or a query that is a scan of one file, and keeps the facts about its table. Returns the number of
     /// rows. Tables that need a file each go into the folder of the target's name.
     pub(crate) fn convert(&self, source: Plain, driver: &Driver) -> Result<u64> {
         let Some(tables) = self.separate_tables(&source, driver)? else {

@@ -157,8 +157,8 @@ impl Partition {
         if self.running.is_none() {
             let Some(task) = self.waiting.pop_front() else { return Ok(Step::End) };
             let cost = task.cost();
-            // A partition that waited for memory here could hold up the one that is to free it. There are no more
-            // partitions than the budget allows, so going on is safe where somebody else holds the memory.
+            // A partition that waited for memory here could block the one that will free it. There are no more partitions
+            // than the budget allows, so it is safe to continue without a lease.
             let lease = self.driver.budget().try_take(cost.memory);
             self.running = Some(Running { task, cost, _lease: lease });
         }
@@ -168,7 +168,7 @@ impl Partition {
         let Some(batch) = next else {
             self.driver.progress().advance(running.cost.bytes_in);
             self.running = None;
-            // Whoever needs only a few rows does not wait for another task.
+            // A query that needs only a few rows does not wait for another task.
             return Ok(self.gathered()?.map_or(Step::Nothing, Step::Batch));
         };
         let batch = self.rest.apply(&batch).map_err(external)?;

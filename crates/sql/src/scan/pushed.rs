@@ -18,7 +18,7 @@ use tesselle::{Error, Predicate, Result};
 
 use crate::error::ours;
 
-/// Rows after which a filter that may be left out is judged.
+/// Rows after which an optional filter is judged.
 const TRIAL: u64 = 1 << 16;
 
 /// A filter over columns of a scan.

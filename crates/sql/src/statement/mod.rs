@@ -14,7 +14,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 use tesselle::{Error, Result};
 
-/// Checks a statement and rewrites what is spelled in another dialect. `is_scalar` distinguishes functions of one row from
+/// Checks a statement and rewrites clauses of other dialects. `is_scalar` distinguishes functions of one row from
 /// aggregates.
 pub(crate) fn prepare(statement: &mut Statement, is_scalar: &dyn Fn(&str) -> bool) -> Result<()> {
     let mut pass = Pass { is_scalar };

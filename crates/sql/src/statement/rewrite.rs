@@ -1,4 +1,4 @@
-//! Other spellings of what the planner knows.
+//! Rewriting of clauses into equivalents that the planner supports.
 
 use datafusion::sql::parser::{DFParser, Statement};
 use datafusion::sql::sqlparser::ast::{

@@ -19,3 +19,19 @@ fn a_statement_runs_over_a_file() {
     let out = String::from_utf8(out.stdout).unwrap();
     assert!(out.contains("fastest") && out.contains("81.0"), "{out}");
 }
+
+/// The visible lines of the first code block after `heading` in the documentation of a crate.
+fn example<'a>(source: &'a str, heading: &str) -> Vec<&'a str> {
+    let page = &source[source.find(heading).unwrap()..];
+    let lines = page.lines().map(|line| line.trim_start_matches("//!").trim());
+    let code = lines.skip_while(|line| !line.starts_with("```")).skip(1).take_while(|line| *line != "```");
+    code.filter(|line| !line.starts_with('#')).collect()
+}
+
+#[test]
+fn the_front_page_of_the_facade_shows_the_tested_example() {
+    let (facade, own) = (include_str!("../../../tesselle/src/lib.rs"), include_str!("../../src/lib.rs"));
+    let shown = example(facade, "//! # SQL");
+    assert_eq!(shown.len(), 4, "{shown:?}");
+    assert_eq!(shown, example(own, "//! SQL over"));
+}

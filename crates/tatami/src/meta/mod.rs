@@ -1,6 +1,7 @@
 //! The on-disk structures, one file each, parse and write side by side.
 //!
 //! No I/O and no Arrow: slices in, structs out, and back.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 pub(crate) mod bloom;
 pub(crate) mod extension;

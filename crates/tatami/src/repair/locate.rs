@@ -13,7 +13,7 @@ use crate::open::File;
 /// How far from the end to search for a trailer.
 const WINDOW: u64 = 1 << 20;
 
-/// What is readable of a file.
+/// The readable part of a file.
 pub(super) enum Located {
     /// A valid footer, and the damage that was ignored.
     File(File, Vec<(Outcome, String)>),

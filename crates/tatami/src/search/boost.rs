@@ -1,4 +1,4 @@
-//! Words that stand in the title or the URL of a document raise its score.
+//! Higher scores for words in the title or the URL of a document.
 
 use std::collections::HashSet;
 

@@ -43,7 +43,7 @@ pub(crate) fn allowed(segment: &Segment, predicate: &Predicate, driver: &Driver)
     Ok(allowed)
 }
 
-/// Segments are read with their strings as bytes; conditions of SQL know strings. What is not UTF-8 is null to them.
+/// Segments are read with their strings as bytes, but SQL conditions need strings. Values that are not UTF-8 become null.
 fn with_strings(batch: &RecordBatch) -> Result<RecordBatch> {
     let columns = batch.schema_ref().fields().iter().zip(batch.columns()).map(|(field, column)| {
         let is_string = field.metadata().get(TYPE_KEY).is_some_and(|own| own == "string");

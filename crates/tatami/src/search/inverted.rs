@@ -47,7 +47,7 @@ struct Lists {
     bytes: usize,
 }
 
-/// Most bytes of the lists that are remembered, and what a block of a skip table and a list as such take.
+/// Maximum bytes of cached lists, and the bytes that a block of a skip table and a list take.
 const LISTS_BYTES: usize = 64 << 20;
 const BLOCK_BYTES: usize = 17;
 const LIST_BYTES: usize = 136;

@@ -49,7 +49,7 @@ struct Window {
     aside: usize,
     /// Per clause, a walk that only looks for large frequencies.
     scans: Vec<PostingCursor>,
-    /// Per clause, what it adds to the document that is scored.
+    /// Per clause, its contribution to the score of the current document.
     adds: Vec<f32>,
     /// How many of those set aside, counted from the smallest, are not summed either.
     unread: usize,
@@ -261,7 +261,7 @@ impl Disjunction<'_> {
 }
 
 impl Clause {
-    /// What it adds to a document once, if it contains that. Questions come with rising documents.
+    /// Its contribution to a document, if it contains the document. Must be called with ascending documents.
     #[inline]
     fn look_up(&mut self, doc: u32) -> Result<Option<f32>> {
         self.cursor.seek(doc)?;

@@ -217,7 +217,7 @@ fn convert_rows(
     Ok(WriteReport::new(to, sink.finish()?, fitted))
 }
 
-/// What a selection of columns loses of an array: its axes.
+/// The axes of an array that a selection of columns loses.
 fn lost_axes(facts: &TableFacts, to: &dyn Format, scan: &Scan) -> Option<String> {
     let grid = facts.grid.as_ref().filter(|grid| grid.kind == GridKind::Dense)?;
     let columns = scan.columns.as_ref().filter(|_| to.capabilities().arrays_in)?;

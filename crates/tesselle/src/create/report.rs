@@ -14,7 +14,7 @@ pub struct WriteReport {
     pub changed: Vec<TypeChange>,
     /// The names of the kept attributes.
     pub kept: Vec<String>,
-    /// What the target cannot store of the source, one line each.
+    /// The parts of the source that the target cannot store, one line each.
     pub lost: Vec<String>,
 }
 

@@ -77,7 +77,7 @@ impl Diff {
         self
     }
 
-    /// Sets the memory for matching by key, in bytes `[default: that of the driver, at most 192 MiB]`. What does not fit waits in temporary files.
+    /// Sets the memory for matching by key, in bytes `[default: that of the driver, at most 192 MiB]`. Rows that do not fit are spilled to temporary files.
     pub fn memory(mut self, bytes: u64) -> Self {
         self.memory = Some(bytes);
         self
@@ -106,7 +106,7 @@ impl Diff {
     }
 }
 
-/// What a side turned out to be.
+/// An opened side.
 enum Opened {
     Table(DatasetTable),
     /// Several tables, and why none of them is the one.

@@ -1,4 +1,4 @@
-//! What a comparison found.
+//! The result of a comparison.
 
 use serde_json::{Map, Value, json};
 

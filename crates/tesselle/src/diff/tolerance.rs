@@ -7,6 +7,7 @@ use arrow_schema::DataType;
 use tesselle_core::{Error, Result};
 
 /// How far floats may be apart and still be equal.
+#[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Tolerance {
     /// By this much.

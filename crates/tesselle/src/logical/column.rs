@@ -126,7 +126,7 @@ pub(super) fn stored_condition(
         (DataType::Date32, DataType::Int32, Scalar::Int(_)) => {
             Some(Predicate::compare(column, op, value.clone()))
         }
-        // A day has all its times, whatever wrote them.
+        // A day includes all its times, regardless of the writer.
         (DataType::Date32, DataType::Timestamp(TimeUnit::Microsecond, None), Scalar::Int(day)) => {
             let start = day.checked_mul(i128::from(DAY_MICROS))?;
             let end = start.checked_add(i128::from(DAY_MICROS))?;

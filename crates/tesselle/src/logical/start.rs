@@ -46,7 +46,7 @@ pub fn start(to: &dyn Format, request: WriteRequest, auto_cast: bool, driver: &D
     }
 }
 
-/// What is done about the columns that a format refuses.
+/// How the columns that a format refuses are stored.
 #[derive(Default)]
 struct Answer {
     logical: Logical,

@@ -66,7 +66,7 @@ impl LogicalTable {
         })
     }
 
-    /// Bounds of stored values are those of what they mean only where the types have the same order.
+    /// Bounds of the stored values are those of the restored ones only if both types have the same order.
     fn known(&self, mut stats: TableStats) -> TableStats {
         let schema = self.inner.schema();
         for (name, column) in &mut stats.columns {

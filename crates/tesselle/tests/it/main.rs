@@ -18,4 +18,5 @@ mod support;
 mod text;
 mod types;
 mod upgrade;
+mod words;
 mod zarr;

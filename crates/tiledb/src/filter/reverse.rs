@@ -148,27 +148,17 @@ impl State<'_> {
     fn length_before(&self, stage: &Stage) -> Result<usize> {
         let mut cursor = self.cursor();
         Ok(match stage {
-            Stage::Compress(_) => {
+            Stage::Compress(_) | Stage::Aes256Gcm => {
+                // The entry of a part: its original length, then its compressed length, or length, nonce and tag.
+                let entry = if matches!(stage, Stage::Aes256Gcm) { 36 } else { 8 };
                 let (metadata_parts, data_parts) = (cursor.u32_le()?, cursor.u32_le()?);
-                let metadata_parts = cursor.count(metadata_parts.into(), 8)?;
-                cursor.skip(metadata_parts * 8)?;
-                let data_parts = cursor.count(data_parts.into(), 8)?;
+                let metadata_parts = cursor.count(metadata_parts.into(), entry)?;
+                cursor.skip(metadata_parts * entry)?;
+                let data_parts = cursor.count(data_parts.into(), entry)?;
                 let mut sum = 0_usize;
                 for _ in 0..data_parts {
                     sum = sum.saturating_add(cursor.u32_le()? as usize);
-                    cursor.skip(4)?;
-                }
-                sum
-            }
-            Stage::Aes256Gcm => {
-                let (metadata_parts, data_parts) = (cursor.u32_le()?, cursor.u32_le()?);
-                let metadata_parts = cursor.count(metadata_parts.into(), 36)?;
-                cursor.skip(metadata_parts * 36)?;
-                let data_parts = cursor.count(data_parts.into(), 36)?;
-                let mut sum = 0_usize;
-                for _ in 0..data_parts {
-                    sum = sum.saturating_add(cursor.u32_le()? as usize);
-                    cursor.skip(32)?;
+                    cursor.skip(entry - 4)?;
                 }
                 sum
             }

@@ -1,4 +1,5 @@
 //! On-disk structures, one file each, with parsing and writing side by side.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 pub(crate) mod attribute;
 pub(crate) mod commits;

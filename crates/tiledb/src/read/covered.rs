@@ -99,7 +99,7 @@ fn tiles(array: &Array, fragment: &Fragment) -> Result<Vec<Tile>> {
     Ok(out)
 }
 
-/// What the tiles of a column add up to.
+/// The totals of the tiles of a column.
 struct Sum<'a> {
     column: &'a Column,
     pieces: Vec<Option<ColumnBounds>>,

@@ -1,6 +1,7 @@
 //! Reading: columns, plans and tasks.
 //!
 //! `plan` selects the tiles from metadata; tasks decode them into Arrow buffers without I/O.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 pub(crate) mod bounds;
 pub(crate) mod build;

@@ -27,7 +27,7 @@ pub(super) struct Saved {
     pub(super) tiles: u64,
     /// Bytes of the kept tiles in the files of the source.
     pub(super) bytes: u64,
-    /// What is wrong with the first tile that was not kept entirely.
+    /// The error of the first tile that was not kept entirely.
     pub(super) why: String,
 }
 

@@ -79,7 +79,7 @@ pub(crate) fn refuse_foreign(target: &Location) -> Result<()> {
 struct Job<'a> {
     open: &'a OpenOptions,
     driver: &'a Driver,
-    /// Whether what is older than the newest version gets that.
+    /// Whether older fragments and schemas are rewritten in the newest version.
     upgrade: bool,
     out: Rewritten,
 }

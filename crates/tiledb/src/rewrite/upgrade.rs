@@ -24,7 +24,7 @@ pub(super) fn is_current(fragment: &Fragment) -> bool {
     fragment.version() >= WRITE_VERSION && fragment.schema.version >= WRITE_VERSION
 }
 
-/// Writes what is older into the folder `target`: the fragments with their times, then the schema. Counts the bytes and
+/// Writes the older parts to the folder `target`: the fragments with their times, then the schema. Counts the bytes and
 /// notes filters that are not kept; returns false where a fragment has no form in the newest version.
 pub(super) fn upgrade(
     array: &Array,

@@ -1,4 +1,4 @@
-//! Dense writes from a stream of rows: what is in memory is a row of tiles, not the box.
+//! Dense writes from a stream of rows, with one row of tiles in memory.
 
 use std::cmp::Ordering;
 

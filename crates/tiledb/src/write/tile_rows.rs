@@ -64,7 +64,7 @@ impl TileRows {
         self.flush(false, writer)
     }
 
-    /// Writes the rest. What the fragment holds then, or nothing where no cell came.
+    /// Writes the remaining tiles. Returns the end of the fragment; `None` if there were no cells.
     pub(crate) fn finish(&mut self, writer: &mut FragmentWriter) -> Result<Option<FragmentEnd>> {
         self.flush(true, writer)?;
         if self.pending_cells > 0 {

@@ -1,7 +1,7 @@
 //! Every fixture is consolidated and vacuumed, and reads as before; every fixture is rewritten, and reads the same:
 //! fragments of all versions, types and filters.
 //!
-//! The fixtures are found through `TESSELLE_FIXTURES`; without it these tests are skipped.
+//! All fixtures are found through `TESSELLE_FIXTURES`; without it those in `tests/data` are used.
 
 use std::path::Path;
 use std::sync::Arc;

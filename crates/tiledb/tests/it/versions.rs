@@ -1,6 +1,6 @@
 //! Arrays of older versions accept writes in their own version, even if their empty folders are missing.
 //!
-//! The fixtures are found through `TESSELLE_FIXTURES`; without it these tests are skipped.
+//! All fixtures are found through `TESSELLE_FIXTURES`; without it those in `tests/data` are used.
 
 use std::path::Path;
 
@@ -78,7 +78,8 @@ fn old_arrays_are_written_in_their_own_version() {
         versions.push(version);
     }
     versions.dedup();
-    assert!(versions.is_empty() || versions.len() >= 4, "{versions:?}");
+    let least = if std::env::var_os("TESSELLE_FIXTURES").is_some() { 4 } else { 1 };
+    assert!(versions.len() >= least, "{versions:?}");
 }
 
 #[test]

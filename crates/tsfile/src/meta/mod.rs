@@ -1,6 +1,7 @@
 //! The structures of the file, one per module, each with its parser and writer side by side.
 //!
 //! Independent of storage, tasks and Arrow: slices in, structs out, and back.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 pub(crate) mod bloom;
 pub(crate) mod chunk;

@@ -11,7 +11,7 @@
 //! | 3, 4 | `uvar` count, `i64` start, `i64` end, then by type |
 
 use serde_json::{Map, Value as Json, json};
-use tesselle_core::{Cursor, Error, Result};
+use tesselle_core::{At, Cursor, Error, Result};
 
 use super::primitive::Primitives as _;
 use super::{DataType, Physical, PutPrimitives, Value, Version};
@@ -131,9 +131,9 @@ impl Statistics {
         out.put_i32(fields.iter().filter(|f| f.is_some()).count() as i32);
         let order = if version == Version::V08 { DIGEST_ORDER_08 } else { [0, 1, 2, 3, 4] };
         for i in order {
-            if let Some(value) = fields[i] {
+            if let Some(value) = *fields.at(i)? {
                 if version == Version::V08 {
-                    out.put_string(DIGEST[i])?;
+                    out.put_string(DIGEST.at(i)?)?;
                 } else {
                     out.put_i16(i as i16);
                 }

@@ -16,7 +16,7 @@ use crate::read::TIME;
 use crate::read::file::Device;
 use crate::read::prune::bounds_of;
 
-/// What is known so far.
+/// The statistics collected so far.
 struct Brief<'a> {
     fields: &'a [&'a str],
     columns: Vec<Joined>,

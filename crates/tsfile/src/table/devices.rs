@@ -101,7 +101,7 @@ impl DevicesTable {
         }
     }
 
-    /// What is known of the columns of a device before anything is read.
+    /// The column values of a device that are known without reading.
     fn constants(&self, device: &DeviceData) -> BTreeMap<String, ColumnBounds> {
         let own = ColumnBounds::range(device.path.as_str(), device.path.as_str());
         let missing = |name: &str| device.columns.iter().all(|column| *column.name != *name);

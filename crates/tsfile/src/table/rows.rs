@@ -1,4 +1,4 @@
-//! What the tables whose rows are those of devices have in common.
+//! The common part of tables whose rows are those of devices.
 
 use std::sync::Arc;
 

@@ -217,7 +217,7 @@ impl Roles {
         Ok(fields)
     }
 
-    /// Declares what is known before the first row.
+    /// Declares the series that are known before the first row.
     fn declare(
         &self,
         schema: &Schema,

@@ -5,7 +5,7 @@ use tesselle_core::Settings;
 use super::options::Order;
 use crate::meta::{Compression, Encoding, Version};
 
-/// Options of a new file. What is not set follows from the source.
+/// Options of a new file. Options that are not set follow from the source.
 ///
 /// ```
 /// use tesselle_tsfile::{Compression, Encoding, WriteOptions};

@@ -2,7 +2,6 @@
 //! every value.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::Value as Json;
@@ -98,7 +97,7 @@ fn an_upgrade_keeps_every_value_and_as_much_else_as_possible() {
 
 #[test]
 fn deletions_are_applied_and_encodings_are_kept() {
-    let Some((_, file)) = whole_files().into_iter().find(|(name, _)| name == "v3-int32") else { return };
+    let file = golden::case("v3-names").join("data.tsfile");
     let storage = MemoryStorage::new();
     storage.put("f.tsfile", std::fs::read(&file).unwrap());
     let source = Location::new(Arc::new(storage.clone()), "f.tsfile");
@@ -121,13 +120,10 @@ fn deletions_are_applied_and_encodings_are_kept() {
 
 #[test]
 fn tables_and_devices_of_a_folder_are_merged_into_one_file() {
-    let files = whole_files();
-    let find = |name: &str| files.iter().find(|(n, _)| n == name).map(|(_, file)| file.clone());
-    let (Some(table), Some(tree)) = (find("v4py-table"), find("v4-int32")) else { return };
     let storage = MemoryStorage::new();
-    let read = |path: &Path| std::fs::read(path).unwrap();
-    storage.put("d/sequence/g/1-1-0.tsfile", read(&table));
-    storage.put("d/sequence/g/2-2-0.tsfile", read(&tree));
+    let read = |name: &str| std::fs::read(golden::case(name).join("data.tsfile")).unwrap();
+    storage.put("d/sequence/g/1-1-0.tsfile", read("v4py-table"));
+    storage.put("d/sequence/g/2-2-0.tsfile", read("v4-names"));
     let source = Location::new(Arc::new(storage), "d");
     let (target, rewritten) = rewrite(&source, &[]).unwrap();
     assert_eq!(points(&target), points(&source));

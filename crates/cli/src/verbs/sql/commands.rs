@@ -18,7 +18,7 @@ pub(super) enum Next {
     Quit,
 }
 
-/// The commands, with what follows them and what they do.
+/// The commands with their arguments and effects.
 pub(super) const COMMANDS: [(&str, &str, &str); 8] = [
     (".tables", "[FILE]", "the registered tables, or those inside a file"),
     (".schema", "TABLE|FILE", "the columns of a table"),

@@ -51,11 +51,11 @@ pub(crate) struct Sql {
     #[arg(short, long = "table", value_name = "NAME=URI", value_parser = parse_table)]
     tables: Vec<(String, String)>,
 
-    /// Make every file in a folder a table, named by its name without the ending; may be repeated
+    /// Register every file in a folder as a table under its name without the extension; repeatable
     #[arg(short = 'd', long = "folder", value_name = "FOLDER")]
     folders: Vec<String>,
 
-    /// The form of the output; json, arrow and parquet hold the answer of the last statement only [default: by the name
+    /// Output form; json, arrow and parquet contain the result of the last statement only [default: by the name
     /// of -o FILE, else table]
     #[arg(long = "as", value_name = "FORM", value_parser = Form::parser_with_json())]
     form: Option<Form>,
@@ -68,7 +68,7 @@ pub(crate) struct Sql {
     #[arg(long)]
     force: bool,
 
-    /// Rows that a table on the screen shows
+    /// Maximum number of rows shown on the screen
     #[arg(long, value_name = "N", default_value_t = output::SCREEN_ROWS)]
     rows: usize,
 

@@ -78,7 +78,7 @@ pub(super) fn render(schema: &SchemaRef, batches: &[RecordBatch], width: Option<
     Ok(text)
 }
 
-/// Every value on a line of its own, behind the name of its column; an empty line between two rows.
+/// Each value on its own line, after the name of its column; an empty line between rows.
 pub(super) fn lines(schema: &SchemaRef, batches: &[RecordBatch]) -> Result<String> {
     if is_plan(schema) {
         return plans(batches);

@@ -61,7 +61,7 @@ file until the segment is merged.")]
         #[arg(long, value_name = "DOC_ID")]
         id: Vec<String>,
 
-        /// All documents whose stored columns fulfil this SQL condition
+        /// All documents whose stored columns match this SQL condition
         #[arg(long = "where", value_name = "EXPR", conflicts_with = "id", value_parser = parse_condition)]
         condition: Option<Predicate>,
     },

@@ -40,7 +40,7 @@ enum Stage {
     Ready,
 }
 
-/// A column being read, and what it waits for.
+/// A column being read, and the ranges it waits for.
 struct Reading {
     read: Box<dyn ValuesRead>,
     waits: ValuesStep,

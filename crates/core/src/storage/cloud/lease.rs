@@ -29,7 +29,7 @@ pub(super) const LEASE: Duration = Duration::from_secs(30);
 /// The first pause between two attempts, and the longest.
 const PAUSES: [Duration; 2] = [Duration::from_millis(5), Duration::from_secs(1)];
 
-/// What is locked through one storage, by path.
+/// The locks held through one storage, by path.
 #[derive(Debug, Default)]
 pub(super) struct Leases(Mutex<HashMap<String, Arc<Lease>>>);
 

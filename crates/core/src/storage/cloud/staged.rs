@@ -119,7 +119,7 @@ async fn put(
     }
 }
 
-/// Uploads an object in parts. Stores have no conditions for these: the lock is looked at just before the last step.
+/// Uploads an object in parts. Stores cannot make these conditional, so the lock is checked just before the last step.
 async fn put_in_parts(
     store: &dyn ObjectStore,
     key: &Path,

@@ -23,7 +23,7 @@ pub(super) fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-/// What it is.
+/// The kind of an entry.
 pub(super) fn kind_of(found: FileType) -> EntryKind {
     if found.is_dir() {
         EntryKind::Folder

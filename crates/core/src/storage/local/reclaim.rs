@@ -98,7 +98,7 @@ pub(super) fn recover(target: &str) -> bool {
 
 /// A staged name, taken apart.
 struct Leftover<'a> {
-    /// The name of what it was for.
+    /// The name of the target.
     target: &'a str,
     process: u32,
     /// Whether it is the previous state of its target.

@@ -114,7 +114,7 @@ fn too_far() -> Error {
     Error::internal("parts that are read together are too far apart")
 }
 
-/// Fills all places with what follows `offset`.
+/// Fills all places with the bytes from `offset` on.
 #[cfg(unix)]
 fn read_exact(file: &File, mut places: &mut [IoSliceMut<'_>], mut offset: u64) -> IoResult<()> {
     while !places.is_empty() {

@@ -1,7 +1,7 @@
 //! The runs of the inverted index, one file per structure, parse and write side by side (spec §21).
 //!
-//! Slices in, structures out: nothing here knows a file. Large runs are read by ranges ([`RunSource`]). Who holds the file
-//! adds its name, the offset and the class to errors.
+//! Slices in, structures out: nothing here knows a file. Large runs are read by ranges ([`RunSource`]). The caller adds
+//! the file name, the offset and the class to errors.
 
 mod block;
 mod block_tree;

@@ -1,4 +1,4 @@
-//! The bytes of a run: held in memory, or read by ranges as they are asked for.
+//! The bytes of a run: in memory, or read by ranges on demand.
 
 use std::fmt::Debug;
 use std::ops::Range;
@@ -100,7 +100,7 @@ impl<'r> Walk<'r> {
         Ok(self.window.get(pos.saturating_sub(self.start)..).unwrap_or_default())
     }
 
-    /// The varint at `pos`, which moves behind it.
+    /// The varint at `pos`; moves `pos` past it.
     pub(super) fn varint(&mut self, pos: &mut usize) -> Result<u64> {
         let bytes = self.bytes(*pos, VARINT)?;
         let mut read = 0;

@@ -4,7 +4,7 @@ use tesselle_core::{Error, Result};
 
 use super::{Field, Group, Node, Part, Phrase, Query};
 
-/// Most words that one pattern may stand for.
+/// Maximum number of words that one pattern may match.
 const MAX_WORDS: usize = 1024;
 
 /// Which words are meant.
@@ -117,7 +117,7 @@ fn all(
 ) -> Result<Vec<Node>> {
     let words = words(pattern)?;
     if words.len() > MAX_WORDS {
-        let what = format!("'{pattern}' stands for {} words, more than {MAX_WORDS}", words.len());
+        let what = format!("'{pattern}' matches {} words, more than {MAX_WORDS}", words.len());
         return Err(Error::limit(what).hint("write more letters of it"));
     }
     Ok(words.into_iter().filter_map(|word| Phrase::node(field, vec![word])).collect())

@@ -5,7 +5,7 @@ use tesselle_core::{Error, Result};
 use super::super::analyzer;
 use super::{Field, Pattern};
 
-/// The largest number of edits between a word and what it finds.
+/// Maximum edit distance between a word and its matches.
 const MAX_DISTANCE: u32 = 2;
 
 /// One word or mark.
@@ -34,7 +34,7 @@ pub(super) enum Kind<'a> {
 pub(super) fn wrong(what: &str, at: usize) -> Error {
     Error::invalid(format!("the query cannot be read at character {at}: {what}"))
         .class("bad_query")
-        .hint("quote text to look for it as it stands")
+        .hint("quote text to search for it literally")
 }
 
 /// Cuts the text; signs count only at the start of a word.
@@ -72,7 +72,7 @@ fn quoted(after: &str, at: usize) -> Result<(&str, &str)> {
     after.split_once('"').ok_or_else(|| wrong("this quote is never closed", at))
 }
 
-/// A word with what it is part of: `word`, `field:word`, `field:"a phrase"`, and what follows it.
+/// A word with its field and suffix: `word`, `field:word`, `field:"a phrase"`, `word*`, `word~1`.
 fn word<'a>(word: &'a str, next: &'a str, at: usize) -> Result<(Kind<'a>, &'a str)> {
     match word {
         "AND" => return Ok((Kind::And, next)),
@@ -96,7 +96,7 @@ fn word<'a>(word: &'a str, next: &'a str, at: usize) -> Result<(Kind<'a>, &'a st
             let (text, next) = quoted(after, at + name.chars().count() + 1)?;
             Ok((Kind::Quoted(Some(field), text), next))
         }
-        None => Err(wrong(&format!("'{name}:' needs a word or a phrase right behind it"), at)),
+        None => Err(wrong(&format!("'{name}:' needs a word or a phrase after it"), at)),
     }
 }
 
@@ -125,7 +125,7 @@ fn plain_or_pattern(field: Option<Field>, word: &str, at: usize) -> Result<Kind<
     }
     let inner = word.find('*').and_then(|star| word.get(star + 1..));
     if inner.is_some_and(|rest| rest.starts_with(analyzer::is_token_char)) {
-        return Err(wrong("* stands at the end of a word only", at));
+        return Err(wrong("* is only allowed at the end of a word", at));
     }
     Ok(Kind::Word(field, word))
 }

@@ -54,7 +54,7 @@ impl<'a> Parser<'a> {
         !matches!(self.kind(), None | Some(Kind::Close | Kind::And | Kind::Or))
     }
 
-    /// Steps over an operator, which needs something behind it.
+    /// Skips an operator, which needs an operand after it.
     fn operator(&mut self, name: &str) -> Result<()> {
         let at = self.peek().map_or(0, |lexeme| lexeme.at);
         self.at += 1;

@@ -14,7 +14,7 @@ pub enum ZarrCodec {
     Zstd,
 }
 
-/// Options of a new Zarr hierarchy. What is not set follows from the source.
+/// Options of a new Zarr hierarchy. Options that are not set follow from the source.
 ///
 /// ```
 /// use tesselle::foreign::{ZarrCodec, ZarrOptions};

@@ -25,7 +25,7 @@ pub(super) struct Dense {
     pub(super) most: u64,
 }
 
-/// How long what is added is along its axis.
+/// The length of the new box along its axis.
 enum Length {
     /// An array of this shape.
     Shape(Vec<u64>),
@@ -185,7 +185,7 @@ impl Dense {
         Ok((all != *current).then_some(all))
     }
 
-    /// Shows what was written: the current domain covers it from here on.
+    /// Makes the box visible: expands the current domain to it.
     pub(super) fn settle(self, region: &CellBox, written: Written) -> Result<Written> {
         let mut stored = ArrayWriter::open(&self.writer.location, self.writer.key.clone())?;
         let old = Self { writer: stored.clone(), ..self };

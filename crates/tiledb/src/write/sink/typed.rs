@@ -5,7 +5,7 @@ use tesselle_core::{Scalar, Secret, Settings, hex};
 use crate::meta::layout::Layout;
 use crate::meta::schema::ArrayKind;
 
-/// Options of a new array. What is not set follows from the source.
+/// Options of a new array. Options that are not set follow from the source.
 ///
 /// ```
 /// use tesselle_tiledb::write::WriteOptions;
