@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use arrow_schema::DataType;
 
-use crate::driver::CancelToken;
+use crate::driver::{CancelToken, Reporter};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
@@ -35,6 +35,8 @@ pub struct OpenOptions {
     pub limits: Limits,
     /// Ends an opening that takes long: where the types of columns are inferred, all values are read.
     pub cancel: CancelToken,
+    /// Learns how far such an opening is.
+    pub progress: Reporter,
 }
 
 impl OpenOptions {
@@ -112,6 +114,13 @@ impl OpenOptions {
     #[must_use]
     pub fn with_cancel(mut self, cancel: CancelToken) -> Self {
         self.cancel = cancel;
+        self
+    }
+
+    /// Sets [`OpenOptions::progress`](Self#structfield.progress).
+    #[must_use]
+    pub fn with_progress(mut self, progress: Reporter) -> Self {
+        self.progress = progress;
         self
     }
 }

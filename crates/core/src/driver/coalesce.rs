@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 use super::counters::Counters;
 use crate::at::At;
-use crate::error::Result;
+use crate::error::{Error, Result, VANISHED};
 use crate::stats::RunStats;
 use crate::storage::{IoHints, Storage};
 use crate::task::ByteRange;
@@ -18,7 +18,7 @@ pub fn fetch(storage: &dyn Storage, ranges: &[ByteRange], counters: &Counters) -
         // The common case of sequential walks along a file.
         let bytes_fetched = only.range.end.saturating_sub(only.range.start);
         counters.add(&RunStats { requests: 1, bytes_fetched, ..RunStats::default() });
-        return storage.read(&only.file, std::slice::from_ref(&only.range));
+        return storage.read(&only.file, std::slice::from_ref(&only.range)).map_err(vanished);
     }
     let mut answers = vec![Bytes::new(); ranges.len()];
     let hints = storage.hints();
@@ -31,7 +31,7 @@ pub fn fetch(storage: &dyn Storage, ranges: &[ByteRange], counters: &Counters) -
         let Some(first) = group.first() else { continue };
         let sorted: Vec<Range<u64>> = group.iter().map(|i| ranges[*i].range.clone()).collect();
         let requests = coalesce(&sorted, hints);
-        let fetched = storage.read(&ranges[*first].file, &requests)?;
+        let fetched = storage.read(&ranges[*first].file, &requests).map_err(vanished)?;
         counters.add(&RunStats {
             requests: requests.len() as u64,
             bytes_fetched: requests.iter().map(|r| r.end - r.start).sum(),
@@ -52,6 +52,13 @@ pub fn fetch(storage: &dyn Storage, ranges: &[ByteRange], counters: &Counters) -
         }
     }
     Ok(answers)
+}
+
+fn vanished(error: Error) -> Error {
+    if !error.is_missing() {
+        return error;
+    }
+    error.class(VANISHED).hint("another process has removed it since it was opened; open it again")
 }
 
 /// The sizes of files in order, as 8 little-endian bytes each; empty for a missing file.
@@ -104,6 +111,17 @@ mod tests {
         let answers = sizes(&storage, &files, &Counters::default()).unwrap();
         let number = |n: u64| n.to_le_bytes().to_vec();
         assert_eq!(answers, [number(300), Vec::new(), number(0), Vec::new()]);
+    }
+
+    #[test]
+    fn a_file_that_disappeared_has_a_class_of_its_own() {
+        let storage = MemoryStorage::new();
+        storage.put("a", vec![7; 10]);
+        let ranges = ["gone", "a"].map(|name| ByteRange::new(name, 0..1));
+        for ranges in [&ranges[..1], &ranges] {
+            let error = fetch(&storage, ranges, &Counters::default()).unwrap_err();
+            assert!(error.is_vanished() && error.is_missing(), "{error}");
+        }
     }
 
     #[test]

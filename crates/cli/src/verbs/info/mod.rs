@@ -12,7 +12,7 @@ use render::{is_empty, plain, stated, tree};
 use serde_json::Value;
 use tesselle::{Dataset, Result};
 
-use crate::args::ReadArgs;
+use crate::args::{ReadArgs, ResourceArgs};
 use crate::format::{self, Align, TextTable};
 use crate::{Outcome, out};
 
@@ -66,8 +66,8 @@ const CHUNKS: usize = 32;
 const LISTED: usize = 50;
 
 impl Info {
-    pub(crate) fn run(self) -> Result<Outcome> {
-        let opened = self.read.open(&self.uri, self.table.as_deref())?;
+    pub(crate) fn run(self, resources: &ResourceArgs) -> Result<Outcome> {
+        let opened = self.read.open(&self.uri, self.table.as_deref(), resources)?;
         let mut info = opened.container().describe()?.to_json();
         if self.schema {
             out::print_json(&schema::of(&self.uri, opened.format().name(), &info)?)?;
