@@ -46,7 +46,7 @@ bench: ## side by side with the original engines: benches/compare/README.md
 fuzz: ## FUZZ_SECONDS per target, needs cargo-fuzz: fuzz/README.md
 	fuzz/run.sh
 
-crash: ## every command that writes, killed before every change that it makes on the disk
+crash: ## every command that writes, killed and interrupted before every change that it makes on the disk
 	TESSELLE_THOROUGH=1 $(CARGO) test -p tess --test crash
 
 hostile: ## every small golden file cut at every offset and flipped ten thousand times, in an optimized build

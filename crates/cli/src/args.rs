@@ -75,9 +75,14 @@ impl ReadArgs {
             ))
     }
 
-    /// Opens `uri`; `table` takes precedence over its fragment.
-    pub(crate) fn open(&self, uri: &str, table: Option<&str>) -> Result<Dataset> {
-        self.opener(table)?.open(uri)
+    /// Opens `uri` to look at its metadata; `table` takes precedence over its fragment. Threads start only where types are
+    /// inferred, or where resources are given.
+    pub(crate) fn open(&self, uri: &str, table: Option<&str>, resources: &ResourceArgs) -> Result<Dataset> {
+        let opener = self.opener(table)?;
+        if !resources.are_given() {
+            return opener.open(uri);
+        }
+        opener.on(&resources.driver()?).open(uri)
     }
 
     /// The opener of inputs; `table` takes precedence over the fragment of a uri.
@@ -160,6 +165,10 @@ pub(crate) struct ResourceArgs {
 }
 
 impl ResourceArgs {
+    fn are_given(&self) -> bool {
+        self.threads.is_some() || self.memory_limit.is_some()
+    }
+
     /// Threads and memory, if given.
     #[cfg(feature = "sql")]
     pub(crate) fn parts(&self) -> (Option<usize>, Option<u64>) {

@@ -150,8 +150,8 @@ fn report(error: &Error, json: bool, wording: fn(&Action) -> String) {
 impl Verb {
     fn run(self, resources: &args::ResourceArgs) -> tesselle::Result<Outcome> {
         match self {
-            Self::Info(verb) => verb.run(),
-            Self::Sketch(verb) => verb.run(),
+            Self::Info(verb) => verb.run(resources),
+            Self::Sketch(verb) => verb.run(resources),
             Self::Cat(verb) => verb.run(resources),
             #[cfg(feature = "sql")]
             Self::Sql(verb) => verb.run(resources),

@@ -6,11 +6,29 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, BufWriter, Stdout, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use tesselle::storage::Staged;
 use tesselle::{Compression, Error, Location, Result};
 
 use crate::Outcome;
+
+/// Whether something was written to standard output.
+static PRINTED: AtomicBool = AtomicBool::new(false);
+
+/// Does `work`, and does it again if another process removes what it reads, as long as nothing was printed: files that
+/// are replaced appear whole, so only standard output cannot be taken back.
+pub(crate) fn again_if_changed<T>(mut work: impl FnMut() -> Result<T>) -> Result<T> {
+    const ATTEMPTS: usize = 5;
+    PRINTED.store(false, Ordering::Relaxed);
+    for _ in 1..ATTEMPTS {
+        match work() {
+            Err(error) if error.is_vanished() && !PRINTED.load(Ordering::Relaxed) => {}
+            done => return done,
+        }
+    }
+    work()
+}
 
 /// The target of data: the file of `-o`, else standard output.
 pub(crate) fn target(file: Option<&str>, force: bool) -> Result<Box<dyn Staged>> {
@@ -55,6 +73,7 @@ pub(crate) fn print(text: &str) -> Result<()> {
 /// Writes text with terminal styling. Content from files must have been passed through [`plain`].
 pub(crate) fn print_styled(text: &str) -> Result<()> {
     crate::progress::clear();
+    PRINTED.store(true, Ordering::Relaxed);
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(failed)
 }
@@ -116,6 +135,7 @@ struct StdoutStaged {
 
 impl Staged for StdoutStaged {
     fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        PRINTED.store(true, Ordering::Relaxed);
         self.written += bytes.len() as u64;
         self.out.write_all(bytes).map_err(failed)
     }
@@ -141,6 +161,30 @@ impl Staged for StdoutStaged {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn work_is_done_again_until_something_was_printed() {
+        let gone = || Error::missing("a").class("vanished");
+        let mut left = 3;
+        let done = again_if_changed(|| {
+            left -= 1;
+            if left == 0 { Ok("done") } else { Err(gone()) }
+        });
+        assert_eq!(done.unwrap(), "done");
+        let mut calls = 0;
+        let failed = again_if_changed(|| {
+            calls += 1;
+            StdoutStaged { out: BufWriter::new(io::stdout()), written: 0 }.write(b"")?;
+            Err::<(), _>(gone())
+        });
+        assert!(failed.unwrap_err().is_vanished() && calls == 1);
+        let mut calls = 0;
+        let other = again_if_changed(|| {
+            calls += 1;
+            Err::<(), _>(Error::missing("a"))
+        });
+        assert!(other.is_err() && calls == 1);
+    }
 
     #[test]
     fn control_characters_are_shown_and_json_stays_json() {

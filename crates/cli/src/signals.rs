@@ -2,7 +2,7 @@
 //! signal.
 //!
 //! All cancelable work is under one token. A signal cancels it, and a verb that checks the token ends by itself, with
-//! its old target in place. Work that does not check in time, such as a read of a pipe without a writer, is ended from
+//! its old target in place. One that does not check it cannot make its first change any more. Work that does not check in time, such as a read of a pipe without a writer, is ended from
 //! here, after all staged files have been removed.
 
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -13,6 +13,9 @@ use tesselle::driver::CancelToken;
 
 /// How long the work may take to end by itself.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// How long work may take that cannot be canceled: it is short, or it waits for somebody.
+const LITTLE: Duration = Duration::from_millis(200);
 
 /// The exit code of the received signal; 0 before.
 static CODE: AtomicU8 = AtomicU8::new(0);
@@ -59,14 +62,15 @@ fn received(is_interrupt: bool) {
         return stop();
     }
     let code = if is_interrupt { 130 } else { 143 };
-    let again = CODE.swap(code, Ordering::SeqCst) != 0;
-    // A second signal does not wait, and neither does one without cancelable work.
-    if again || !token().is_used() {
+    // A second signal does not wait.
+    if CODE.swap(code, Ordering::SeqCst) != 0 {
         end(code);
     }
+    let patience = if token().is_used() { PATIENCE } else { LITTLE };
+    tesselle::storage::refuse_first_commit();
     token().cancel();
     let last = move || {
-        std::thread::sleep(PATIENCE);
+        std::thread::sleep(patience);
         end(code);
     };
     let _ = std::thread::Builder::new().name("tess-end".to_owned()).spawn(last);

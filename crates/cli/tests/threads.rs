@@ -1,4 +1,5 @@
-//! Every thread that decodes or encodes belongs to a driver: no verb ever starts another pool.
+//! Every thread that decodes or encodes belongs to a driver: no verb ever starts another pool, and none has more threads
+//! than it was given.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail by panicking")]
 
@@ -7,35 +8,57 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// How long threads may take to end.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The threads of this process that no driver owns, by name.
-fn others() -> BTreeMap<String, usize> {
+/// The threads of this process, by name.
+fn threads() -> BTreeMap<String, usize> {
     let mut names = BTreeMap::new();
     for thread in fs::read_dir("/proc/self/task").unwrap().flatten() {
         // A thread of a dropped driver may be gone by now.
         let Ok(name) = fs::read_to_string(thread.path().join("comm")) else { continue };
-        let name = name.trim().to_owned();
-        if !name.starts_with("tess") {
-            *names.entry(name).or_default() += 1;
-        }
+        *names.entry(name.trim().to_owned()).or_default() += 1;
     }
     names
 }
 
-fn run(folder: &Path, args: &str) {
+/// The threads that no driver owns.
+fn others() -> BTreeMap<String, usize> {
+    threads().into_iter().filter(|(name, _)| !name.starts_with("tess")).collect()
+}
+
+/// How many threads drivers own: they are numbered. Those of a SQL session only wait and plan.
+fn owned() -> usize {
+    let is_owned = |name: &str| name.strip_prefix("tesselle-").is_some_and(|end| end.parse::<u32>().is_ok());
+    threads().into_iter().filter(|(name, _)| is_owned(name)).map(|(_, count)| count).sum()
+}
+
+/// Runs a verb with one thread; the most threads that drivers owned meanwhile.
+fn run(folder: &Path, args: &str) -> usize {
     // Words of one argument are joined by bars.
     let place = |word: &str| word.replace('|', " ").replace('@', &format!("{}/", folder.display()));
-    let args = ["tess"].into_iter().chain(args.split(' ')).map(|word| place(word).into());
-    let code = tess::run(args);
-    assert_eq!(format!("{code:?}"), format!("{:?}", ExitCode::SUCCESS));
+    let args = ["tess"].into_iter().chain(args.split(' ')).chain(["--threads", "1"]);
+    let args: Vec<_> = args.map(|word| place(word).into()).collect();
+    let (most, ended) = (AtomicUsize::new(0), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        let watch = || {
+            while !ended.load(Ordering::Relaxed) {
+                most.fetch_max(owned(), Ordering::Relaxed);
+            }
+        };
+        std::thread::Builder::new().name("tess-watch".to_owned()).spawn_scoped(scope, watch).unwrap();
+        let code = tess::run(args);
+        ended.store(true, Ordering::Relaxed);
+        assert_eq!(format!("{code:?}"), format!("{:?}", ExitCode::SUCCESS));
+    });
+    most.into_inner()
 }
 
 #[test]
-fn no_verb_starts_a_pool_besides_the_drivers() {
+fn no_verb_starts_a_pool_besides_its_driver() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
     let mut text = String::from("time,a,b,c\n");
@@ -93,13 +116,22 @@ fn no_verb_starts_a_pool_besides_the_drivers() {
         #[cfg(feature = "sql")]
         "sql COPY|(SELECT|*|FROM|'@rows.csv')|TO|'@copied.tatami'",
         "info @x.tet",
+        "info @rows.csv",
+        "sketch @rows.csv",
+        "tatami take @x.tatami 0:3",
+        "tatami terms @segment.tatami",
+        "append @rows.csv @x.tatami",
+        "tiledb delete @sparse.tiledb --where time<9",
+        "tiledb vacuum @sparse.tiledb",
+        "tsfile stats @x.tsfile",
     ] {
-        run(at, call);
+        let most = run(at, call);
         // The threads of a driver end after it, and have its name only once they run; those of another pool stay.
         let started = Instant::now();
-        while others() != before && started.elapsed() < PATIENCE {
+        while (others() != before || owned() > 0) && started.elapsed() < PATIENCE {
             std::thread::yield_now();
         }
-        assert_eq!(others(), before, "tess {call}");
+        assert_eq!((others(), owned()), (before.clone(), 0), "tess {call}");
+        assert!(most <= 1, "tess {call} had {most} threads, one was allowed");
     }
 }

@@ -65,6 +65,9 @@ impl ErrorKind {
     }
 }
 
+/// The class of an error about a file that disappeared after the read was planned.
+pub(crate) const VANISHED: &str = "vanished";
+
 /// A failure with its place (file, byte, and the chunk, page or tile) and a hint.
 #[derive(Debug, Clone)]
 pub struct Error(Box<Inner>);
@@ -209,6 +212,19 @@ impl Error {
     pub fn source(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         self.0.source.get_or_insert_with(|| Arc::from(source.into()));
         self
+    }
+
+    /// Whether the storage reported that a file or folder does not exist.
+    pub fn is_missing(&self) -> bool {
+        use std::io::ErrorKind::{NotADirectory, NotFound};
+        let cause = self.0.source.as_deref().and_then(|cause| cause.downcast_ref::<std::io::Error>());
+        cause.is_some_and(|cause| matches!(cause.kind(), NotFound | NotADirectory))
+    }
+
+    /// Whether a file disappeared after the read was planned: another process removed it. Opened again, the container has a
+    /// newer state.
+    pub fn is_vanished(&self) -> bool {
+        self.0.class == Some(VANISHED)
     }
 
     /// The kind.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use arrow_schema::DataType;
 
-use crate::driver::CancelToken;
+use crate::driver::{CancelToken, Reporter};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::setters;
@@ -36,6 +36,8 @@ pub struct OpenOptions {
     pub limits: Limits,
     /// Ends an opening that takes long: where the types of columns are inferred, all values are read.
     pub cancel: CancelToken,
+    /// Learns how far such an opening is.
+    pub progress: Reporter,
 }
 
 setters! { OpenOptions {
@@ -50,6 +52,7 @@ setters! { OpenOptions {
     with_fill => fill: impl Into<Option<String>>,
     with_limits => limits: Limits,
     with_cancel => cancel: CancelToken,
+    with_progress => progress: Reporter,
 } }
 
 /// How files of delimited text are read, which do not state it themselves.

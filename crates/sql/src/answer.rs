@@ -41,7 +41,8 @@ impl AnswerStream {
                 Err(canceled) => Some((Err(canceled), None)),
             }
         });
-        Self { schema, rows: rows.boxed() }
+        // Whoever asks again after the end gets no panic.
+        Self { schema, rows: rows.fuse().boxed() }
     }
 
     /// The columns. Utf8View and BinaryView columns are returned as Utf8 and Binary.

@@ -7,7 +7,7 @@
 use tesselle_core::storage::StagedFolder;
 use tesselle_core::{
     Action, Depth, Driver, Error, Location, OpenOptions, Report, Result, Rewritten, Settings, Severity, Sink,
-    Summary, WriteOptions,
+    Summary, WriteOptions, driver,
 };
 
 use crate::collection::{Collection, MANIFEST_NAME};
@@ -20,9 +20,6 @@ use crate::search::is_segment;
 use crate::verify::verify;
 use crate::write::options::WriterOptions;
 use crate::write::writer::Writer;
-
-/// Bytes copied at once.
-const COPY: u64 = 8 << 20;
 
 /// Settings that change the columns or their roles: rows have to be converted.
 const STRUCTURAL: [&str; 3] = ["blob", "bloom", "sort_key"];
@@ -113,7 +110,6 @@ fn rewrite_file(file: &File, target: &Location, write: &WriteOptions, driver: &D
 /// Copies a file with valid checksums.
 fn copy(file: &File, target: &Location, overwrite: bool, driver: &Driver) -> Result<Summary> {
     target.refuse_existing(overwrite)?;
-    driver.progress().expect(file.size());
     let mut report = Report::new(Depth::Pieces);
     verify(file, Depth::Pieces, driver, &mut report)?;
     if let Some(finding) = report.findings().iter().find(|finding| finding.severity == Severity::Error) {
@@ -128,14 +124,7 @@ fn copy(file: &File, target: &Location, overwrite: bool, driver: &Driver) -> Res
         return Err(error.suggest("{} recovers the intact parts", [Action::Repair]));
     }
     let mut staged = target.create(overwrite)?;
-    let mut at = 0;
-    while at < file.size() {
-        driver.check_canceled()?;
-        let len = COPY.min(file.size() - at);
-        staged.write(&file.read(at, len)?)?;
-        driver.progress().advance(len);
-        at += len;
-    }
+    driver::copy(file.location(), 0..file.size(), &mut *staged, driver)?;
     staged.commit()?;
     Ok(Summary { rows: file.rows(), bytes: file.size(), pieces: pages(file), lost: Vec::new() })
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_schema::{DataType, SchemaRef};
-use tesselle_core::driver::default_driver;
+use tesselle_core::driver::{Reporter, default_driver};
 use tesselle_core::{
     Action, ArrayView, Container, Context, Depth, Description, Driver, Error, Format, Location, OpenOptions,
     Predicate, Report, Result, Secret, Table, TableFacts,
@@ -150,6 +150,7 @@ impl Opener {
         let opened = if infers_types || self.run.has_driver() {
             let driver = self.run.driver()?;
             let options = self.options.clone().with_cancel(driver.cancel_token().clone());
+            let options = options.with_progress(Reporter::new(Arc::clone(driver.progress())));
             driver.install(|| format.open(&location, &options))
         } else {
             format.open(&location, &self.options)

@@ -1,8 +1,6 @@
 //! Reading next to writers: listed files may disappear because another process consolidated and vacuumed the array.
 //! Such a read starts over.
 
-use std::error::Error as StdError;
-use std::io;
 use std::sync::Arc;
 
 use tesselle_core::storage::Entry;
@@ -17,15 +15,9 @@ const ATTEMPTS: usize = 50;
 /// Files of one array that are kept readable at most.
 const PINNED: usize = 128;
 
-/// Whether an error reports a missing file or folder.
-pub(crate) fn is_missing(error: &Error) -> bool {
-    let cause = StdError::source(error).and_then(|cause| cause.downcast_ref::<io::Error>());
-    cause.is_some_and(|cause| matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory))
-}
-
 /// Whether the storage failed, which is no statement about the data: access denied, a disk error, a lost connection.
 pub(crate) fn is_failure(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::Io | ErrorKind::Canceled) && !is_missing(error)
+    matches!(error.kind(), ErrorKind::Io | ErrorKind::Canceled) && !error.is_missing()
 }
 
 /// Returns damage as a value and fails on storage errors.
@@ -37,7 +29,7 @@ pub(crate) fn damage(error: Error) -> Result<Error> {
 pub(crate) fn entries(folder: &Location) -> Result<Vec<Entry>> {
     for _ in 1..ATTEMPTS {
         match folder.list() {
-            Err(error) if is_missing(&error) => {
+            Err(error) if error.is_missing() => {
                 if !folder.is_dir()? {
                     return Ok(Vec::new());
                 }
@@ -60,7 +52,7 @@ pub(crate) fn pin(root: &Location, fragments: &[Arc<Fragment>]) -> Result<()> {
         }
         let files: Vec<String> = files.iter().map(|file| root.join(file).path().to_owned()).collect();
         match root.storage().pin(&files) {
-            Err(error) if is_missing(&error) && !root.join(&fragment.path).is_dir()? => return Err(error),
+            Err(error) if error.is_missing() && !root.join(&fragment.path).is_dir()? => return Err(error),
             _ => {}
         }
     }
@@ -73,7 +65,7 @@ pub(crate) fn opened<T>(root: &Location, limit: u64, open: impl Fn() -> Result<T
     let mut before = None;
     for _ in 1..ATTEMPTS {
         let error = match open() {
-            Err(error) if is_missing(&error) || error.class_name() == "missing_fragment" => error,
+            Err(error) if error.is_missing() || error.class_name() == "missing_fragment" => error,
             other => return other,
         };
         let now = ArrayDirectory::load(root, limit).ok();

@@ -89,25 +89,22 @@ pub(crate) struct Cat {
 const SCREEN_ROWS: u64 = 40;
 
 impl Cat {
-    pub(crate) fn run(mut self, resources: &ResourceArgs) -> Result<Outcome> {
+    pub(crate) fn run(self, resources: &ResourceArgs) -> Result<Outcome> {
         let driver = resources.driver()?.with_progress(Bar::new(""));
         let options = self.read.options()?.with_deleted(self.deleted);
-        let opener = self.read.opener_with(self.table.as_deref(), options);
-        let opener = opener.on(&driver);
-        if self.all {
-            return self.every_table(&opener.open(&self.uri)?, &driver);
-        }
-        let table = opener.open_table(&self.uri)?;
-        if !self.ranges.is_empty() {
-            let inside = table.within(&self.ranges, &driver)?;
-            self.condition = Some(Predicate::And(self.condition.into_iter().chain([inside]).collect()));
-        }
-        let result = match self.form()? {
-            Form::Stream(format) => self.write(&table, format, self.output.as_deref(), &driver),
-            _ => self.show(&table, &driver),
-        };
-        result.in_file(table.location().path())?;
-        Ok(Outcome::Fine)
+        let opener = self.read.opener_with(self.table.as_deref(), options).on(&driver);
+        out::again_if_changed(|| {
+            if self.all {
+                return self.every_table(&opener.open(&self.uri)?, &driver);
+            }
+            let table = opener.open_table(&self.uri)?;
+            let result = match self.form()? {
+                Form::Stream(format) => self.write(&table, format, self.output.as_deref(), &driver),
+                _ => self.show(&table, &driver),
+            };
+            result.in_file(table.location().path())?;
+            Ok(Outcome::Fine)
+        })
     }
 
     fn form(&self) -> Result<Form> {
@@ -118,12 +115,17 @@ impl Cat {
         Ok(by_name.flatten().unwrap_or(Form::Table))
     }
 
-    fn scan(&self) -> Scan {
-        Scan::default()
+    fn scan(&self, table: &DatasetTable, driver: &Driver) -> Result<Scan> {
+        let mut condition = self.condition.clone();
+        if !self.ranges.is_empty() {
+            let inside = table.within(&self.ranges, driver)?;
+            condition = Some(Predicate::And(condition.into_iter().chain([inside]).collect()));
+        }
+        Ok(Scan::default()
             .with_columns(self.columns.clone())
-            .with_predicate(self.condition.clone())
+            .with_predicate(condition)
             .with_selection(self.slice.clone())
-            .with_limit(self.limit)
+            .with_limit(self.limit))
     }
 
     /// Each table into a file of its own.
@@ -167,9 +169,12 @@ impl Cat {
             request.region = Some(region);
             return format.write_array(request, driver).map(drop);
         }
-        let rows = opened.scan().with(self.scan()).on(driver).rows()?;
-        let mut sink = forms::sink(format, target()?, rows.schema(), driver)?;
-        for batch in rows {
+        let mut rows = opened.scan().with(self.scan(opened, driver)?).on(driver).rows()?;
+        let target = target()?;
+        // Before anything is printed: until then the work can be done again.
+        let first = rows.next().transpose()?;
+        let mut sink = forms::sink(format, target, rows.schema(), driver)?;
+        for batch in first.into_iter().map(Ok).chain(rows) {
             sink.write(&batch?)?;
         }
         sink.finish().map(drop)
@@ -179,7 +184,7 @@ impl Cat {
     fn array(&self, table: &dyn Table) -> Option<(String, Arc<dyn ArrayView>)> {
         let names = self.columns.clone().unwrap_or_else(|| table.array_columns());
         match (names.as_slice(), &self.condition, self.limit) {
-            ([name], None, None) => Some((name.clone(), table.array(name)?)),
+            ([name], None, None) if self.ranges.is_empty() => Some((name.clone(), table.array(name)?)),
             _ => None,
         }
     }
@@ -187,7 +192,7 @@ impl Cat {
     /// Shows a table: types under the names, limited to one screen.
     fn show(&self, table: &DatasetTable, driver: &Driver) -> Result<()> {
         let most = self.limit.unwrap_or(SCREEN_ROWS);
-        let mut scan = self.scan();
+        let mut scan = self.scan(table, driver)?;
         scan.limit = Some(most.saturating_add(1));
         let rows = table.scan().with(scan).on(driver).rows()?;
         let schema = rows.schema();

@@ -97,7 +97,7 @@ impl Convert {
             return self.each(&Inputs { list: tables, unreadable: Vec::new() }, Path::new(output), &driver);
         }
         let driver = driver.with_progress(Bar::new(""));
-        let converted = self.conversion(input, output)?.on(&driver).run()?;
+        let converted = out::again_if_changed(|| self.conversion(input, output)?.on(&driver).run())?;
         self.report(output, &converted, started)
     }
 
@@ -150,7 +150,7 @@ impl Convert {
         if tesselle::format_by_extension(output).is_some() {
             return Ok(None);
         }
-        let dataset = driver.install(|| self.read.open(input, None))?;
+        let dataset = self.read.opener(None)?.on(driver).open(input)?;
         let tables = dataset.separate_tables(tesselle::format_by_name(to)?);
         let input = |(table, name): (&String, String)| Input {
             name: format!("{name}.table"),

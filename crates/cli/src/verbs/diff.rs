@@ -59,17 +59,20 @@ pub(crate) struct Diff {
 impl Diff {
     pub(crate) fn run(self, resources: &ResourceArgs) -> Result<Outcome> {
         let driver = resources.driver()?.with_progress(Bar::new(""));
-        let mut diff = tesselle::diff(&self.left, &self.right).opener(self.read.opener(None)?).shown(self.n);
-        if let Some(key) = &self.key {
-            diff = diff.key(key);
-        }
-        if let Some(columns) = &self.columns {
-            diff = diff.columns(columns);
-        }
-        if let Some(tolerance) = self.tolerance {
-            diff = diff.tolerance(tolerance);
-        }
-        let difference = diff.on(&driver).run()?;
+        let difference = out::again_if_changed(|| {
+            let diff = tesselle::diff(&self.left, &self.right).opener(self.read.opener(None)?);
+            let mut diff = diff.shown(self.n).on(&driver);
+            if let Some(key) = &self.key {
+                diff = diff.key(key);
+            }
+            if let Some(columns) = &self.columns {
+                diff = diff.columns(columns);
+            }
+            if let Some(tolerance) = self.tolerance {
+                diff = diff.tolerance(tolerance);
+            }
+            diff.run()
+        })?;
         if self.json {
             out::print_json(&difference.to_json())?;
         } else {

@@ -54,14 +54,16 @@ pub(crate) struct Reduce {
 
 impl Reduce {
     pub(crate) fn run(self, resources: &ResourceArgs) -> Result<Outcome> {
-        let opened = self.read.open(&self.uri, self.table.as_deref())?;
-        let opened = opened.default_table()?;
-        let table = opened.table();
-        let (column, array) = self.array(&**table)?;
-        let (array, region) = region_of(&**table, &column, array, self.slice.as_ref())?;
-        let axes = resolve_axes(&*array, &self.axis)?;
         let driver = resources.driver()?.with_progress(Bar::new(""));
-        let reduced = reduce(&*array, &region, self.op, &axes, &driver)?;
+        let opener = self.read.opener(self.table.as_deref())?.on(&driver);
+        let reduced = out::again_if_changed(|| {
+            let opened = opener.open_table(&self.uri)?;
+            let table = opened.table();
+            let (column, array) = self.array(&**table)?;
+            let (array, region) = region_of(&**table, &column, array, self.slice.as_ref())?;
+            let axes = resolve_axes(&*array, &self.axis)?;
+            reduce(&*array, &region, self.op, &axes, &driver)
+        })?;
         if self.json {
             out::print_json(&reduced.to_json())?;
         } else {

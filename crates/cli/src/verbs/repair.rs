@@ -4,6 +4,7 @@ use clap::Args;
 use tesselle::{Repaired, Result};
 
 use crate::args::{ReadArgs, ResourceArgs};
+use crate::progress::Bar;
 use crate::{Outcome, format, out};
 
 /// Recover what can be recovered from a damaged file
@@ -47,7 +48,7 @@ pub(crate) struct Repair {
 
 impl Repair {
     pub(crate) fn run(self, resources: &ResourceArgs) -> Result<Outcome> {
-        let driver = resources.driver()?;
+        let driver = resources.driver()?.with_progress(Bar::new(""));
         let options = self.read.options()?.with_fill(self.fill.clone());
         let opener = self.read.opener_with(None, options);
         let repair = tesselle::repair(&self.uri).opener(opener).on(&driver);

@@ -111,6 +111,7 @@ impl Search {
         let driver = resources.driver()?;
         let search = tesselle::search(&self.uri, &self.query).with(options);
         let hits = search.opener(self.read.opener(None)?).on(&driver).run()?;
+        driver.check_canceled()?;
         if self.json {
             out::print_json(&hits.to_json())?;
         } else {

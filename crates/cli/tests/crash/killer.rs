@@ -1,19 +1,30 @@
-//! Runs a program and kills it right before its n-th system call that changes something on the disk.
+//! Runs a program and kills it, or sends it a signal, right before its n-th system call that changes something on the
+//! disk.
 //!
 //! The program is traced: every system call of every thread is counted, so writes that bypass the storage layer are
 //! counted as well.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
 
-use nix::errno::Errno;
 use nix::libc;
-use nix::sys::ptrace::{self, Options};
 use nix::sys::signal::{Signal, kill};
-use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
-use nix::unistd::Pid;
+
+use crate::tracer::{self, Call};
+
+/// How long a thread is held in front of its call after a signal that the program handles: long enough for the others
+/// to know of it.
+const HELD: Duration = Duration::from_millis(30);
+
+/// A signal right before a call.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Strike {
+    /// The number of the call, the first being 0.
+    pub(crate) at: usize,
+    pub(crate) signal: Signal,
+}
 
 /// How a traced run ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,74 +33,27 @@ pub(crate) struct Ended {
     pub(crate) code: Option<i32>,
     /// The calls that changed something, one after the other; the last one was not made where the run was killed.
     pub(crate) calls: Vec<String>,
+    /// The time from the signal to the end, where one was sent.
+    pub(crate) after: Option<Duration>,
 }
 
-/// Runs `program` in `folder` and kills it right before its call number `at`, the first being 0.
-#[expect(clippy::zombie_processes, reason = "waitpid below waits for every process and thread")]
-pub(crate) fn run(program: &str, args: &[String], folder: &Path, at: Option<usize>) -> Ended {
-    // The shell stops itself, so that nothing happens before it is traced.
-    let child = Command::new("/bin/sh")
-        .args(["-c", "kill -STOP $$; exec \"$0\" \"$@\"", program])
-        .args(args)
-        .current_dir(folder)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let leader = Pid::from_raw(child.id().cast_signed());
-    assert!(matches!(waitpid(leader, Some(WaitPidFlag::WUNTRACED)).unwrap(), WaitStatus::Stopped(..)));
-    let options = Options::PTRACE_O_TRACESYSGOOD
-        | Options::PTRACE_O_TRACECLONE
-        | Options::PTRACE_O_TRACEFORK
-        | Options::PTRACE_O_TRACEVFORK
-        | Options::PTRACE_O_TRACEEXEC
-        | Options::PTRACE_O_EXITKILL;
-    ptrace::seize(leader, options).unwrap();
-    kill(leader, Signal::SIGCONT).unwrap();
+/// Runs `program` in `folder`, and strikes it.
+pub(crate) fn run(program: &str, args: &[String], folder: &Path, strike: Option<Strike>) -> Ended {
     let mut calls = Vec::new();
-    // Other tests of this process have children too.
-    let flags = WaitPidFlag::__WALL | WaitPidFlag::__WNOTHREAD;
-    loop {
-        let status = waitpid(None, Some(flags)).unwrap();
-        let (thread, signal) = match status {
-            WaitStatus::Exited(process, code) if process == leader => {
-                return Ended { code: Some(code), calls };
-            }
-            WaitStatus::Signaled(process, ..) if process == leader => return Ended { code: None, calls },
-            WaitStatus::PtraceSyscall(thread) => {
-                if let Some(call) = mutation(thread) {
-                    calls.push(call);
-                    if at.is_some_and(|at| calls.len() > at) {
-                        // The whole process, while this thread is held in front of its call.
-                        kill(leader, Signal::SIGKILL).unwrap();
-                    }
-                }
-                (thread, None)
-            }
-            WaitStatus::PtraceEvent(thread, ..) => (thread, None),
-            WaitStatus::Stopped(thread, Signal::SIGTRAP | Signal::SIGSTOP | Signal::SIGCONT) => {
-                (thread, None)
-            }
-            WaitStatus::Stopped(thread, signal) => (thread, Some(signal)),
-            _ => continue,
-        };
-        match ptrace::syscall(thread, signal) {
-            // It was killed meanwhile.
-            Ok(()) | Err(Errno::ESRCH) => {}
-            Err(error) => panic!("cannot resume a traced thread: {error}"),
-        }
-    }
+    let mut struck: Option<Instant> = None;
+    let code = tracer::run(program, args, folder, Stdio::null(), |call| {
+        calls.extend(mutation(call));
+        let strike = strike.filter(|strike| struck.is_none() && calls.len() > strike.at)?;
+        // The whole process, while this thread is held in front of its call.
+        kill(call.leader, strike.signal).unwrap();
+        struck = Some(Instant::now());
+        (strike.signal != Signal::SIGKILL).then_some(HELD)
+    });
+    Ended { code, calls, after: struck.map(|at| at.elapsed()) }
 }
 
-/// The call that a thread is about to make, where it changes something on the disk.
-fn mutation(thread: Pid) -> Option<String> {
-    let info = ptrace::syscall_info(thread).ok()?;
-    if info.op != libc::PTRACE_SYSCALL_INFO_ENTRY {
-        return None;
-    }
-    let registers = ptrace::getregs(thread).ok()?;
-    let number = registers.orig_rax.cast_signed();
+/// A call, where it changes something on the disk.
+fn mutation(call: &Call) -> Option<String> {
     let by_name = BTreeMap::from([
         (libc::SYS_rename, "rename"),
         (libc::SYS_renameat, "renameat"),
@@ -112,30 +76,20 @@ fn mutation(thread: Pid) -> Option<String> {
         (libc::SYS_truncate, "truncate"),
         (libc::SYS_creat, "creat"),
     ]);
-    if let Some(name) = by_name.get(&number) {
+    if let Some(name) = by_name.get(&call.number) {
         return Some((*name).to_owned());
     }
     let creates = |flags: u64| flags & (libc::O_CREAT | libc::O_TRUNC) as u64 != 0;
-    match number {
-        libc::SYS_open => creates(registers.rsi).then(|| "open".to_owned()),
-        libc::SYS_openat => creates(registers.rdx).then(|| "openat".to_owned()),
+    let [first, second, third] = call.args;
+    match call.number {
+        libc::SYS_open => creates(second).then(|| "open".to_owned()),
+        libc::SYS_openat => creates(third).then(|| "openat".to_owned()),
         libc::SYS_write | libc::SYS_pwrite64 | libc::SYS_writev | libc::SYS_pwritev | libc::SYS_pwritev2 => {
-            on_disk(thread, registers.rdi).map(|file| format!("write {file}"))
+            call.file(first).map(|file| format!("write {file}"))
         }
-        libc::SYS_ftruncate | libc::SYS_fallocate => {
-            on_disk(thread, registers.rdi).map(|file| format!("truncate {file}"))
-        }
-        libc::SYS_copy_file_range => on_disk(thread, registers.rdx).map(|file| format!("copy to {file}")),
-        libc::SYS_sendfile => on_disk(thread, registers.rdi).map(|file| format!("send to {file}")),
+        libc::SYS_ftruncate | libc::SYS_fallocate => call.file(first).map(|file| format!("truncate {file}")),
+        libc::SYS_copy_file_range => call.file(third).map(|file| format!("copy to {file}")),
+        libc::SYS_sendfile => call.file(first).map(|file| format!("send to {file}")),
         _ => None,
     }
-}
-
-/// The path of an open file; pipes, events and devices have none.
-fn on_disk(thread: Pid, descriptor: u64) -> Option<String> {
-    let target = fs::read_link(format!("/proc/{thread}/fd/{descriptor}")).ok()?;
-    let target = target.to_str()?;
-    let elsewhere = ["/dev/", "/proc/", "/memfd:"];
-    (target.starts_with('/') && !elsewhere.iter().any(|prefix| target.starts_with(prefix)))
-        .then(|| target.to_owned())
 }

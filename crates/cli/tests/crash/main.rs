@@ -1,13 +1,19 @@
 //! The crash matrix: every command that writes is killed before every system call that changes something on the disk.
-//! What is left has the old value or the new one, and giving the command again leaves nothing behind.
+//! What is left has the old value or the new one, and giving the command again leaves nothing behind. At the same places
+//! it gets a signal that it handles: it stops with the old value, or is done with the new one, and leaves nothing behind.
 //!
-//! A plain run kills each command at a few places; `make crash` (`TESSELLE_THOROUGH=1`) at all of them.
+//! A plain run does so at a few places of each command; `make crash` (`TESSELLE_THOROUGH=1`) at all of them.
 #![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a test may fail by panicking")]
 
+mod additions;
 mod case;
+#[cfg(feature = "sql")]
+mod copies;
 mod folder;
 mod killer;
+mod meddler;
+mod tracer;
 
 use std::fmt::Write as _;
 use std::fs;
@@ -27,6 +33,7 @@ fn prepared(commands: &[&str]) -> TempDir {
     fs::write(place.join("rows.csv"), rows).unwrap();
     fs::write(place.join("few.csv"), "time,a,b\n1,2,3.5\n2,3,4.5\n").unwrap();
     fs::write(place.join("more.csv"), "time,a,b,c\n90,1,2.5,x\n91,2,3.5,y\n").unwrap();
+    fs::write(place.join("last.csv"), "time,a,b,c\n95,1,2.5,x\n96,2,3.5,y\n").unwrap();
     fs::write(place.join("pages.csv"), "id,body\nd1,a river\nd2,the sea\nd3,river and sea\n").unwrap();
     fs::write(place.join("other.csv"), "id,body\ne1,a lake\ne2,the river\n").unwrap();
     array(&place.join("cells.npy"), [6, 4], 0.0);
@@ -144,7 +151,12 @@ fn a_conversion_of_an_array_gives_the_old_one_or_the_new_one() {
             &["new.zarr cat new.zarr --as csv"],
             &["new.zarr"],
         ),
-        Case::replacing("sketch --html x.tet -o x.html --force", &["x.html cat x.npy --as csv"], &["x.html"]),
+        Case::replacing("sketch --html x.tet -o x.html --force", &["x.html text x.html"], &["x.html"]),
+        Case::replacing(
+            "convert --upgrade x.tiledb up.tiledb --force",
+            &["up.tiledb cat up.tiledb --as csv", "up.tiledb verify --deep up.tiledb"],
+            &["up.tiledb"],
+        ),
     ];
     check(&old, &cases);
 }
@@ -163,6 +175,19 @@ fn a_conversion_of_many_files_gives_each_of_them_or_not() {
         &["convert next.npy in/a.tet", "convert cells.npy in/b.tet", "convert next.npy out/a.arrow"],
         &[case],
     );
+}
+
+#[test]
+fn every_table_of_a_file_is_printed_or_not() {
+    let case = Case {
+        one_by_one: true,
+        ..Case::replacing(
+            "cat run.tet --all --as csv -o tables --force",
+            &["tables/a.csv text tables/a.csv", "tables/b.csv text tables/b.csv"],
+            &["tables"],
+        )
+    };
+    check(&["convert cells.npy run.tet --into a", "tet add run.tet next.npy --name b"], &[case]);
 }
 
 #[test]
@@ -211,6 +236,12 @@ fn tiledb_writes_are_made_or_not() {
                 &["new info new --json"],
                 &["new"],
                 "tiledb meta new --put n=1",
+            ),
+            Case::once(
+                "tiledb create made --dim y:INT32:0:99:10 --attr t:FLOAT32",
+                &["made info made --json"],
+                &["made"],
+                "tiledb meta made --put n=1",
             ),
             Case::once(
                 "tiledb write arr more.csv --timestamp 2000000000009",
@@ -270,6 +301,8 @@ fn tiledb_groups_change_or_not() {
         &[
             "tiledb group study --create",
             "convert rows.csv study/a --to tiledb --set dims=time --set domain.time=0:999",
+            "convert rows.csv study/b --to tiledb --set dims=time --set domain.time=0:999",
+            "tiledb group study/sub --create",
             "tiledb group study --add-array a",
         ],
         &[
@@ -280,6 +313,13 @@ fn tiledb_groups_change_or_not() {
                 "tiledb meta fresh --put n=1",
             ),
             Case::once("tiledb group study --remove a", value, &["study"], "tiledb meta study --put n=1"),
+            Case::once(
+                "tiledb group study --add-array b --add-group sub",
+                value,
+                &["study"],
+                "tiledb meta study --put n=1",
+            ),
+            Case::replacing("tiledb meta study --put n=1", &["study tiledb meta study"], &["study"]),
         ],
     );
 }
@@ -317,7 +357,22 @@ fn tatami_edits_are_made_or_not() {
                 &["col"],
                 "tatami collection compact col",
             ),
+            Case::replacing(
+                "tatami collection tier col 2 p.tatami",
+                &["col tatami collection list col"],
+                &["col"],
+            ),
             Case::replacing("tatami collection compact col", members, &["col"]),
+            Case::replacing(
+                "tatami routing col -o routing.bin --force",
+                &["routing.bin tatami routing routing.bin --query river --json"],
+                &["routing.bin"],
+            ),
+            Case::replacing(
+                "tatami take seg.tatami 0:2 -o taken.jsonl --force",
+                &["taken.jsonl text taken.jsonl"],
+                &["taken.jsonl"],
+            ),
             Case::once(
                 // The output is there before the manifest names it.
                 "tatami collection merge col all.tatami --force",
@@ -352,6 +407,11 @@ fn tsfile_edits_are_made_or_not() {
                 &["all.tsfile cat all.tsfile --as csv"],
                 &["all.tsfile", "all.tsfile.resource"],
             ),
+            Case::replacing(
+                "tsfile print-tsfile-sketch x.tsfile sketch.txt",
+                &["sketch.txt text sketch.txt"],
+                &["sketch.txt"],
+            ),
         ],
     );
 }
@@ -363,6 +423,7 @@ fn a_repair_gives_the_old_container_or_the_new_one() {
         "convert rows.csv arr --to tiledb --set dims=time --set domain.time=0:999",
         "convert next.npy old.tet",
         "convert few.csv out.tsfile",
+        "convert rows.csv x.tatami",
     ]);
     let file = folder.path().join("x.tsfile");
     let bytes = fs::read(&file).unwrap();
@@ -377,6 +438,17 @@ fn a_repair_gives_the_old_container_or_the_new_one() {
             "repair arr new --force",
             &["new cat new --as csv", "new verify --deep new"],
             &["new"],
+        ),
+        Case::replacing(
+            "repair x.tatami out.tatami --force",
+            &["out.tatami cat out.tatami --as csv", "out.tatami verify --deep out.tatami"],
+            &["out.tatami"],
+        ),
+        Case::once(
+            "repair --in-place x.tsfile",
+            &["x.tsfile cat x.tsfile --as csv"],
+            &["x.tsfile", "x.tsfile.damaged", "x.tsfile.damaged.1"],
+            "repair --in-place x.tsfile",
         ),
         Case::once(
             "repair --in-place arr",
@@ -393,17 +465,4 @@ fn a_repair_gives_the_old_container_or_the_new_one() {
     ] {
         case.check(folder.path());
     }
-}
-
-#[cfg(feature = "sql")]
-#[test]
-fn a_copy_gives_the_old_file_or_the_new_one() {
-    check(
-        &["convert few.csv x.parquet", "convert few.csv x.tatami"],
-        &[Case::replacing(
-            "sql `COPY (SELECT time, a FROM 'rows.csv' ORDER BY a) TO 'x.parquet' OPTIONS (overwrite 'true')`",
-            &["x.parquet cat x.parquet --as csv"],
-            &["x.parquet"],
-        )],
-    );
 }

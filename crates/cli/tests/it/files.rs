@@ -164,3 +164,69 @@ fn no_control_character_of_a_file_reaches_the_terminal() {
     let info = json_of(&["info", path(&target)]);
     assert_eq!(info["tables"][0]["columns"][1]["name"], evil);
 }
+
+/// Runs `tess` without the right of the superuser to read every file.
+fn unprivileged(args: &[&str]) -> std::process::Output {
+    const RIGHTS: &str = "-dac_override,-dac_read_search";
+    let is_root = Command::new("id").arg("-u").output().unwrap().stdout == b"0\n";
+    let mut command = if is_root {
+        let mut command = Command::new("setpriv");
+        command.args(["--bounding-set", RIGHTS, "--inh-caps", RIGHTS, env!("CARGO_BIN_EXE_tess")]);
+        command
+    } else {
+        Command::new(env!("CARGO_BIN_EXE_tess"))
+    };
+    command.args(args).output().unwrap()
+}
+
+/// Every file below a folder.
+fn all_files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|entry| if entry.is_dir() { all_files(&entry) } else { vec![entry] }).collect()
+}
+
+#[test]
+fn what_may_not_be_read_is_not_missing() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = csv(folder.path());
+    let array = folder.path().join("a.tiledb");
+    fine(&["convert", path(&source), path(&array), "--set", "dims=a"]);
+    fine(&["tiledb", "meta", path(&array), "--put", "k=1"]);
+    let containers = ["a.tet", "a.tatami", "a.tsfile", "a.parquet"].map(|name| folder.path().join(name));
+    for container in &containers {
+        let time = container.ends_with("a.tsfile").then_some(["--set", "time=a"]);
+        let call = ["convert", path(&source), path(container)];
+        fine(&[&call[..], time.as_ref().map_or(&[], |time| &time[..])].concat());
+    }
+    let before = names(folder.path());
+    let target = folder.path().join("out");
+    let files = all_files(&array).into_iter().map(|file| (file, array.clone()));
+    for (file, container) in files.chain(containers.iter().map(|file| (file.clone(), file.clone()))) {
+        if std::fs::metadata(&file).unwrap().len() == 0 {
+            // A marker counts by its name.
+            continue;
+        }
+        let mode = std::fs::metadata(&file).unwrap().permissions();
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0)).unwrap();
+        for call in [vec!["verify", "--deep"], vec!["repair"], vec!["cat"]] {
+            let end = if call[0] == "repair" { vec![path(&target)] } else { vec![] };
+            let out = unprivileged(&[&call[..], &[path(&container)], &end[..]].concat());
+            let what =
+                format!("{call:?} without {}: {}{}", file.display(), text(&out.stdout), text(&out.stderr));
+            // What a command does not read does not matter to it; nothing else is said of what it may not read.
+            let is_unread = out.status.success() && !what.contains("missing");
+            assert!(out.status.code() == Some(3) || is_unread, "{what}");
+            if target.exists() {
+                assert!(is_unread && call[0] == "repair", "{what}");
+                fine(&["diff", path(&container), path(&target)]);
+            }
+        }
+        std::fs::set_permissions(&file, mode).unwrap();
+        if target.is_dir() {
+            std::fs::remove_dir_all(&target).unwrap();
+        } else if target.exists() {
+            std::fs::remove_file(&target).unwrap();
+        }
+        assert_eq!(names(folder.path()), before);
+    }
+}

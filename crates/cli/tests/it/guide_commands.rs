@@ -151,3 +151,30 @@ fn tutorial_of_search() {
 fn tutorial_of_the_prompt() {
     run("tutorials/prompt.md");
 }
+
+/// Every test that the guide to reliability names exists.
+#[test]
+fn the_guide_to_reliability_names_tests_that_exist() {
+    fn sources(folder: &Path, all: &mut String) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let entry = entry.unwrap().path();
+            if entry.is_dir() {
+                sources(&entry, all);
+            } else if entry.extension().is_some_and(|end| end == "rs") {
+                all.push_str(&std::fs::read_to_string(entry).unwrap());
+            }
+        }
+    }
+    let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut code = String::new();
+    sources(&project.join("crates"), &mut code);
+    let guide = std::fs::read_to_string(project.join("docs/guides/reliability.md")).unwrap();
+    let is_test = |name: &&str| {
+        name.matches('_').count() > 2 && name.chars().all(|c| c.is_ascii_lowercase() || c == '_')
+    };
+    let named: Vec<&str> = guide.split('`').skip(1).step_by(2).filter(is_test).collect();
+    assert!(named.len() > 20, "{named:?}");
+    for name in named {
+        assert!(code.contains(&format!("fn {name}(")), "there is no test {name}");
+    }
+}

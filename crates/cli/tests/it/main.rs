@@ -11,6 +11,7 @@ mod guide;
 mod guide_commands;
 mod inputs;
 mod labels;
+mod limits;
 mod seen;
 #[cfg(unix)]
 mod signals;

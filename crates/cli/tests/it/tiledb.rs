@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::support::{json_of, path, tess, text};
+use crate::support::{fine, json_of, path, tess, text};
 
 /// The kind of error that a call ends with, and its message.
 fn refused(args: &[&str]) -> String {
@@ -457,4 +457,25 @@ fn a_schema_is_written_by_hand_and_changes() {
     refused(&["tiledb", "evolve", array, "--expand", "x=0:9"]);
     json_of(&["tiledb", "evolve", array, "--drop", "c", "--drop-enumeration", "colors"]);
     assert_eq!(json_of(&["info", array])["enumerations"], json!({}));
+}
+
+#[test]
+fn a_domain_beyond_all_memory_is_refused_and_its_cells_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| path(&folder.path().join(name)).to_owned();
+    let (huge, cells) = (at("huge"), at("cells.csv"));
+    let dims = ["--dim", "y:INT64:0:2147483647:1000", "--dim", "x:INT64:0:2147483647:1000"];
+    fine(&[&["tiledb", "create", &huge], &dims[..], &["--attr", "v:FLOAT32"]].concat());
+    std::fs::write(&cells, "y,x,v\n5,7,1.5\n5,8,2.5\n").unwrap();
+    fine(&["tiledb", "write", &huge, &cells]);
+    assert_eq!(fine(&["reduce", &huge, "--op", "sum"]), "4.0\n");
+    fine(&["cat", &huge, "--as", "npy", "-o", &at("few.npy")]);
+    let out = tess(&["cat", &huge, "--full-domain", "--as", "npy", "-o", &at("all.npy")]);
+    assert_eq!(out.status.code(), Some(1), "{}", text(&out.stderr));
+    assert!(text(&out.stderr).contains("exceeds the address space"), "{}", text(&out.stderr));
+    // Nothing is left behind by the one that was refused.
+    let mut names: Vec<_> =
+        std::fs::read_dir(folder.path()).unwrap().map(|f| f.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["cells.csv", "few.npy", "huge"]);
 }

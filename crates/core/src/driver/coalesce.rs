@@ -8,7 +8,7 @@ use bytes::Bytes;
 use super::counters::Counters;
 use super::parallel;
 use crate::at::At;
-use crate::error::Result;
+use crate::error::{Error, Result, VANISHED};
 use crate::stats::RunStats;
 use crate::storage::{IoHints, Storage};
 use crate::task::ByteRange;
@@ -23,7 +23,7 @@ pub fn fetch(storage: &dyn Storage, ranges: &[ByteRange], counters: &Counters) -
         // The common case of sequential walks along a file.
         let bytes_fetched = only.range.end.saturating_sub(only.range.start);
         counters.add(&RunStats { requests: 1, bytes_fetched, ..RunStats::default() });
-        return storage.read(&only.file, std::slice::from_ref(&only.range));
+        return storage.read(&only.file, std::slice::from_ref(&only.range)).map_err(vanished);
     }
     let mut answers = vec![Bytes::new(); ranges.len()];
     let hints = storage.hints();
@@ -58,7 +58,7 @@ fn fetch_file(
     let Some(first) = group.first() else { return Ok(Vec::new()) };
     let sorted: Vec<Range<u64>> = group.iter().map(|i| ranges[*i].range.clone()).collect();
     let requests = coalesce(&sorted, hints);
-    let fetched = storage.read(&ranges[*first].file, &requests)?;
+    let fetched = storage.read(&ranges[*first].file, &requests).map_err(vanished)?;
     counters.add(&RunStats {
         requests: requests.len() as u64,
         bytes_fetched: requests.iter().map(|r| r.end - r.start).sum(),
@@ -75,6 +75,14 @@ fn fetch_file(
         Ok(bytes.slice(start..start + (wanted.end - wanted.start) as usize))
     };
     sorted.into_iter().map(cut).collect()
+}
+
+/// A file that was there when the container was opened has been removed since.
+fn vanished(error: Error) -> Error {
+    if !error.is_missing() {
+        return error;
+    }
+    error.class(VANISHED).hint("another process has removed it since it was opened; open it again")
 }
 
 /// The sizes of files in order, as 8 little-endian bytes each; empty for a missing file.
@@ -146,6 +154,17 @@ mod tests {
         let missing = [ranges, vec![ByteRange::new("f99", 0..1), ByteRange::new("f98", 0..1)]].concat();
         let error = driver.install(|| fetch(&storage, &missing, &counters)).unwrap_err();
         assert!(error.to_string().contains("f98"), "{error}");
+    }
+
+    #[test]
+    fn a_file_that_disappeared_has_a_class_of_its_own() {
+        let storage = MemoryStorage::new();
+        storage.put("a", vec![7; 10]);
+        let ranges = ["gone", "a"].map(|name| ByteRange::new(name, 0..1));
+        for ranges in [&ranges[..1], &ranges] {
+            let error = fetch(&storage, ranges, &Counters::default()).unwrap_err();
+            assert!(error.is_vanished() && error.is_missing(), "{error}");
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod batches;
 mod budget;
 mod cancel;
 mod coalesce;
+mod copy;
 mod counters;
 mod future;
 #[cfg(test)]
@@ -24,9 +25,10 @@ pub use batches::{Batches, Order};
 pub use budget::{Budget, Lease};
 pub use cancel::{CancelToken, Wake};
 pub use coalesce::{fetch, sizes};
+pub use copy::copy;
 pub use counters::Counters;
 pub use future::Spawned;
-pub use progress::{Progress, Silent};
+pub use progress::{Progress, Reporter, Silent};
 pub use scan::{Part, Rows, plan, scan, scan_part, split};
 pub use shared::{default_driver, set_default_driver};
 

@@ -10,6 +10,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use super::StagedPath;
 use crate::error::{Error, Result};
 
 /// A held lock; dropping it releases it.
@@ -52,6 +53,8 @@ const PAUSES: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(5
 pub(super) struct FileLock {
     file: File,
     path: PathBuf,
+    /// Removed also by a process that ends while it holds the lock.
+    registered: Option<StagedPath>,
 }
 
 impl FileLock {
@@ -87,12 +90,14 @@ impl FileLock {
         }
         file.set_len(0)?;
         writeln!(file, "{HOLDER}{}", std::process::id())?;
-        Ok(Some(Self { file, path: path.to_owned() }))
+        Ok(Some(Self { file, path: path.to_owned(), registered: StagedPath::new(path).ok() }))
     }
 }
 
 impl Drop for FileLock {
     fn drop(&mut self) {
+        // From here on the name may belong to another process.
+        self.registered = None;
         // Removed while still locked, so that no process waits for a file that is about to disappear. If that fails the
         // file remains; it locks nothing.
         if cfg!(unix) {

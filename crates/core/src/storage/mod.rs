@@ -27,7 +27,7 @@ pub use location::Location;
 pub use lock::Lock;
 pub use memory::MemoryStorage;
 pub use spool::spool;
-pub use staged::{StagedPath, remove_staged};
+pub use staged::{StagedPath, refuse_first_commit, remove_staged};
 
 use crate::error::{Error, Result};
 

@@ -15,9 +15,28 @@ struct Registry {
     paths: BTreeMap<u64, PathBuf>,
     next: u64,
     closed: bool,
+    /// Whether something has got its name.
+    committed: bool,
+    /// Whether nothing else may get its name, unless something has.
+    refusing: bool,
 }
 
-static REGISTRY: Mutex<Registry> = Mutex::new(Registry { paths: BTreeMap::new(), next: 0, closed: false });
+static REGISTRY: Mutex<Registry> = Mutex::new(Registry {
+    paths: BTreeMap::new(),
+    next: 0,
+    closed: false,
+    committed: false,
+    refusing: false,
+});
+
+impl Registry {
+    fn check(&self) -> Result<()> {
+        if self.closed || (self.refusing && !self.committed) {
+            return Err(Error::new(ErrorKind::Canceled, "the process is about to end"));
+        }
+        Ok(())
+    }
+}
 
 fn registry() -> MutexGuard<'static, Registry> {
     REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
@@ -29,9 +48,7 @@ impl StagedPath {
         let path = std::path::absolute(path)
             .map_err(|e| Error::io(format!("cannot create '{}'", path.display()), e))?;
         let mut registry = registry();
-        if registry.closed {
-            return Err(Error::new(ErrorKind::Canceled, "the process is about to end"));
-        }
+        registry.check()?;
         let number = registry.next;
         registry.next += 1;
         registry.paths.insert(number, path);
@@ -45,6 +62,22 @@ impl Drop for StagedPath {
     }
 }
 
+/// Called right before something staged gets its name `target`. Inside a staged folder that is no commit yet.
+pub(super) fn about_to_commit(target: &Path) -> Result<()> {
+    let mut registry = registry();
+    registry.check()?;
+    let is_hidden = std::path::absolute(target)
+        .is_ok_and(|target| registry.paths.values().any(|staged| target.starts_with(staged)));
+    registry.committed |= !is_hidden;
+    Ok(())
+}
+
+/// Prevents the first commit of a process that was told to end: what it does not look up in time is not done. A process
+/// that has committed something goes on, because the rest may belong to it.
+pub fn refuse_first_commit() {
+    registry().refusing = true;
+}
+
 /// Removes everything that is staged, and prevents further staging. The last call of a process that has to end while
 /// its threads are working.
 pub fn remove_staged() {
@@ -53,6 +86,17 @@ pub fn remove_staged() {
     registry.closed = true;
     for path in std::mem::take(&mut registry.paths).into_values() {
         // A failed removal is ignored; the name marks the file as temporary.
-        let _ = if path.is_dir() { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
+        let _ = if path.is_dir() { remove_folder(&path) } else { std::fs::remove_file(&path) };
     }
+}
+
+/// Removes a folder into which other threads may still put files.
+fn remove_folder(path: &Path) -> std::io::Result<()> {
+    const ATTEMPTS: usize = 20;
+    for _ in 1..ATTEMPTS {
+        if std::fs::remove_dir_all(path).is_ok() {
+            return Ok(());
+        }
+    }
+    std::fs::remove_dir_all(path)
 }

@@ -46,6 +46,14 @@ fn make_files(folder: &Path) {
     support::write(&folder.join("d.tsfile"), "tsfile", Some("root.d"), &[], &timed());
     support::write(&folder.join("e.tet"), "tet", None, &[], &cells());
     support::write_foreign(&folder.join("f.parquet"), &wide(4));
+    support::write_foreign(&folder.join("g.arrow"), &wide(5));
+    support::write_foreign(&folder.join("h.csv"), &wide(6));
+    support::write_foreign(&folder.join("i.jsonl"), &wide(7));
+    support::write_foreign(&folder.join("j.npy"), &cells().project(&[1]).unwrap());
+    let axis = ["axes=i", &format!("shape={ROWS}"), "chunk=3000"];
+    support::write(&folder.join("k.zarr"), "zarr", None, &axis, &cells());
+    let dense = ["kind=dense", "dims=i", &format!("domain.i=0:{}", ROWS - 1), "extent.i=3000"];
+    support::write(&folder.join("l.tiledb"), "tiledb", None, &dense, &cells());
 }
 
 /// The result of a query, on a thread that may be abandoned.
@@ -62,13 +70,19 @@ fn answer(folder: &Path, sql: &str, threads: usize, memory: u64) -> tesselle::Re
 }
 
 /// Tables with unique keys: what gives the key, a string, and the file.
-const TABLES: [(&str, &str, &str); 6] = [
+const TABLES: [(&str, &str, &str); 12] = [
     ("key", "text", "a.tatami"),
     ("key", "text", "b.tatami"),
     ("key", "text", "c.tiledb"),
     ("key", "CAST(time AS VARCHAR)", "d.tsfile"),
     ("i", "CAST(value AS VARCHAR)", "e.tet"),
     ("key", "text", "f.parquet"),
+    ("key", "text", "g.arrow"),
+    ("key", "text", "h.csv"),
+    ("key", "text", "i.jsonl"),
+    ("i0", "CAST(value AS VARCHAR)", "j.npy"),
+    ("i", "CAST(value AS VARCHAR)", "k.zarr"),
+    ("i", "CAST(value AS VARCHAR)", "l.tiledb"),
 ];
 
 /// A random query of the columns `k` and `t`. Its answer does not depend on the order of rows.
@@ -97,7 +111,7 @@ fn plan(random: &mut Random, depth: u32) -> String {
 
 #[test]
 fn random_plans_over_all_formats_end_under_any_budget() {
-    let cases = if std::env::var_os("TESSELLE_THOROUGH").is_some() { 100 } else { 8 };
+    let cases = if std::env::var_os("TESSELLE_THOROUGH").is_some() { 100 } else { 12 };
     let folder = tempfile::tempdir().unwrap();
     make_files(folder.path());
     let mut random = Random(7);

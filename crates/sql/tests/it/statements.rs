@@ -124,3 +124,11 @@ fn mutated_statements_are_planned_or_refused() {
     worker.join().unwrap();
     assert!(fine > count / 50, "only {fine} of {count} statements were planned");
 }
+
+#[test]
+fn an_answer_that_has_ended_stays_ended() {
+    let session = Session::new(&SessionOptions::default()).unwrap();
+    let mut answer = session.query("SELECT 1 AS a WHERE 1 = 2").unwrap();
+    assert_eq!(answer.by_ref().map(|batch| batch.unwrap().num_rows()).sum::<usize>(), 0);
+    assert!(answer.next().is_none());
+}

@@ -12,7 +12,7 @@ mod records;
 use arrow_buffer::BooleanBuffer;
 use tesselle_core::{
     Context, Depth, Driver, Error, ErrorKind, Location, OpenOptions, Outcome, Repaired, Report, Result,
-    Severity, Sink, Step, Task,
+    Severity, Sink, Step, Task, driver,
 };
 
 use crate::meta::header::flags as header_flags;
@@ -24,9 +24,6 @@ use crate::read::schema::to_arrow;
 use crate::read::task::{GroupTask, Wanted};
 use crate::write::options::{Profile, WriterOptions};
 use crate::write::writer::{InvertedRuns, Writer};
-
-/// Bytes copied at once.
-const COPY: u64 = 8 << 20;
 
 /// Writes what can be recovered from `source` to `target`.
 pub(crate) fn repair(
@@ -45,7 +42,7 @@ pub(crate) fn repair(
     let mut report = Report::new(Depth::Deep);
     crate::verify::verify(&file, Depth::Deep, driver, &mut report)?;
     if notes.is_empty() && report.ok() {
-        return copy(source, target);
+        return copy(source, target, driver);
     }
     for (outcome, message) in notes {
         repaired.note(outcome, message);
@@ -53,7 +50,8 @@ pub(crate) fn repair(
     let whole = whole_groups(&file, driver, &mut repaired)?;
     let lost: u64 = whole.iter().filter(|(_, ok)| !ok).map(|(g, _)| group_bytes(&file, *g)).sum();
     let kept: Vec<usize> = whole.iter().filter(|(_, ok)| *ok).map(|(g, _)| *g).collect();
-    let index_whole = index_is_whole(&file, kept.len() == whole.len(), driver, &mut repaired)?;
+    let rows = if kept.len() == whole.len() { Some(group_rows(&file)) } else { None };
+    let index_whole = index_is_whole(&file, rows, driver, &mut repaired)?;
     let errors = report.findings().iter().filter(|finding| finding.severity == Severity::Error);
     if let (Some(first), true) = (errors.clone().next(), kept.len() == whole.len()) {
         let place = first.piece.as_deref().unwrap_or("file");
@@ -77,15 +75,10 @@ pub(crate) fn repair(
 }
 
 /// Copies an intact file.
-fn copy(source: &Location, target: &Location) -> Result<Repaired> {
+fn copy(source: &Location, target: &Location, driver: &Driver) -> Result<Repaired> {
     let size = source.size()?;
     let mut staged = target.create(true)?;
-    let mut at = 0;
-    while at < size {
-        let end = size.min(at + COPY);
-        staged.write(&source.read_range(at..end)?)?;
-        at = end;
-    }
+    driver::copy(source, 0..size, &mut *staged, driver)?;
     staged.commit()?;
     let mut repaired = Repaired { kept_bytes: size, ..Repaired::default() };
     repaired.note(Outcome::Healthy, "the file is healthy and was copied");
@@ -99,9 +92,12 @@ fn group_bytes(file: &File, g: usize) -> u64 {
 /// Reads every row group once and determines which of them are intact.
 fn whole_groups(file: &File, driver: &Driver, repaired: &mut Repaired) -> Result<Vec<(usize, bool)>> {
     let mut out = Vec::new();
-    for g in 0..file.footer().groups.len() {
+    let groups = 0..file.footer().groups.len();
+    driver.progress().expect(groups.clone().map(|g| group_bytes(file, g)).fold(0, u64::saturating_add));
+    for g in groups {
         driver.check_canceled()?;
         let read = for_each_batch(file, g, None, |_| Ok(()));
+        driver.progress().advance(group_bytes(file, g));
         if let Err(error) = &read {
             if error.kind() == ErrorKind::Io {
                 return Err(Error::new(error.kind(), error.message().to_owned())).in_file(file.path());
@@ -151,13 +147,17 @@ pub(crate) fn for_each_batch_of(
     }
 }
 
-/// Whether there is an inverted index, all its documents are kept, and its runs are intact.
-fn index_is_whole(file: &File, all_rows: bool, driver: &Driver, repaired: &mut Repaired) -> Result<bool> {
-    if file.footer().inverted.is_none() {
-        return Ok(false);
-    }
+/// The rows of all row groups, which may be others than the footer states.
+fn group_rows(file: &File) -> u64 {
+    file.footer().groups.iter().fold(0, |rows: u64, group| rows.saturating_add(group.rows))
+}
+
+/// Whether there is an inverted index, all its documents are kept, and its runs are intact. `rows` are those of all row
+/// groups, if all of them are kept.
+fn index_is_whole(file: &File, rows: Option<u64>, driver: &Driver, repaired: &mut Repaired) -> Result<bool> {
+    let Some(inverted) = file.footer().inverted else { return Ok(false) };
     let mut report = Report::new(Depth::Deep);
-    if all_rows {
+    if rows == Some(inverted.documents) {
         crate::search::verify(file, Depth::Deep, driver, &mut report)?;
         if report.ok() {
             return Ok(true);

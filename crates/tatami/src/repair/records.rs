@@ -16,6 +16,8 @@ use crate::write::writer::Writer;
 
 /// Bytes read at once while searching for records.
 const WINDOW: u64 = 8 << 20;
+/// How far the search goes before it reports progress.
+const STEP: u64 = 1 << 16;
 /// How many times the size of the file may be checksummed without success before the search ends.
 const PATIENCE: u64 = 16;
 
@@ -43,8 +45,14 @@ pub(super) fn salvage(
     let mut search = Search { source, size, window: 0..0, bytes: Bytes::new(), spent: 0 };
     let mut offset = HEADER_LEN.min(size);
     let (mut kept, mut found) = (0u64, 0u64);
+    driver.progress().expect(size - offset);
+    let mut reported = offset;
     while offset + RECORD_LEN <= size && search.spent / PATIENCE <= size {
         driver.check_canceled()?;
+        if offset - reported >= STEP {
+            driver.progress().advance(offset - reported);
+            reported = offset;
+        }
         let Some((record, stored)) = search.record(offset)? else {
             offset += 1;
             continue;
@@ -54,6 +62,7 @@ pub(super) fn salvage(
         found += 1;
         offset += record.stored_len();
     }
+    driver.progress().advance(size - reported);
     writer.finish()?;
     let mut repaired = Repaired { kept_bytes: kept, dropped_bytes: size - kept, ..Repaired::default() };
     repaired.note(Outcome::Partial, format!("the footer with the schema is lost: {}", why.without_hint()));

@@ -12,7 +12,7 @@ use arrow_array::cast::AsArray;
 use tesselle_codec::varint;
 use tesselle_core::driver::Order;
 use tesselle_core::storage::{Lock, Staged};
-use tesselle_core::{Context, Driver, Error, Location, OpenOptions, Predicate, Result, Scan, Table};
+use tesselle_core::{Context, Driver, Error, Location, OpenOptions, Predicate, Result, Scan, Table, driver};
 
 use super::filter;
 use super::meta::LiveDocs;
@@ -63,7 +63,7 @@ pub fn delete(
     if source.path() != target.path() {
         let segment = Segment::open(source, &OpenOptions::default())?;
         let (deleted, live) = remaining(&segment, deletion, driver)?;
-        rewrite(segment.file(), &live, target.create(overwrite)?).in_file(source.path())?;
+        rewrite(segment.file(), &live, target.create(overwrite)?, driver).in_file(source.path())?;
         return Ok(deleted);
     }
     if source.is_dir()? {
@@ -124,7 +124,7 @@ fn delete_in_place(location: &Location, deletion: &Deletion, driver: &Driver) ->
     let segment = Segment::open(location, &OpenOptions::default())?;
     let (deleted, live) = remaining(&segment, deletion, driver)?;
     if deleted.deleted > 0 {
-        rewrite(segment.file(), &live, location.create(true)?).in_file(location.path())?;
+        rewrite(segment.file(), &live, location.create(true)?, driver).in_file(location.path())?;
     }
     Ok(deleted)
 }
@@ -173,20 +173,13 @@ fn delete_ids(segment: &Segment, ids: &[Vec<u8>], live: &mut LiveDocs, driver: &
     Ok(())
 }
 
-/// Bytes copied at once.
-const COPY: u64 = 4 << 20;
-
-fn rewrite(file: &File, live: &LiveDocs, mut out: Box<dyn Staged>) -> Result<()> {
+fn rewrite(file: &File, live: &LiveDocs, mut out: Box<dyn Staged>, driver: &Driver) -> Result<()> {
     let inverted = descriptor(file)?;
     let end = data_end(file, &inverted);
     let mut header = file.header().clone();
     out.write(&[0; HEADER_LEN as usize])?;
-    let mut at = HEADER_LEN;
-    while at < end {
-        let len = COPY.min(end - at);
-        out.write(&file.read(at, len)?)?;
-        at += len;
-    }
+    file.check_inside(0, end)?;
+    driver::copy(file.location(), HEADER_LEN..end, &mut *out, driver)?;
     let mut descriptor = Inverted { live: Run::default(), ..inverted };
     if live.count() < live.docs() {
         let run = live.write();

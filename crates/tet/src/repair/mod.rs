@@ -10,7 +10,7 @@ mod lost;
 
 use bytes::Bytes;
 use lost::Kept;
-use tesselle_core::storage::Staged;
+use tesselle_core::driver::copy;
 use tesselle_core::{
     Depth, Driver, Error, ErrorKind, Finding, Location, OpenOptions, Outcome, Repaired, Report, Result,
     Severity,
@@ -24,9 +24,6 @@ use crate::meta::limits;
 use crate::meta::superblock::{FLAG_FOOTER, Superblock};
 use crate::verify::verify;
 use crate::write::{Copying, DatasetSpec, FooterSpec, Writer, WriterOptions};
-
-/// Bytes copied at once.
-const COPY: u64 = 8 << 20;
 
 /// Writes everything recoverable from `source` to `target`.
 pub(crate) fn repair(
@@ -65,7 +62,7 @@ pub(crate) fn repair(
     }
     let lookalike = refused.is_some() && !file.opened.catalog.superblock.has_footer();
     if report.ok() && repaired.outcome == Outcome::Healthy && !lookalike {
-        return copy_front(&file, target, refused.as_ref());
+        return copy_front(&file, target, refused.as_ref(), driver);
     }
     if let Some(error) = refused {
         repaired.note(Outcome::Repaired, format!("the file did not open: {}", error.without_hint()));
@@ -144,7 +141,7 @@ fn salvage(source: &Location, options: &OpenOptions, refused: &Error) -> Result<
 }
 
 /// Copies the file up to the end of its payloads, or all of it if it is healthy.
-fn copy_front(file: &File, target: &Location, refused: Option<&Error>) -> Result<Repaired> {
+fn copy_front(file: &File, target: &Location, refused: Option<&Error>, driver: &Driver) -> Result<Repaired> {
     let catalog = &file.opened.catalog;
     let highest = catalog.index.iter().map(|row| row.span().end).max().unwrap_or(0);
     let front = catalog.superblock.chunk_index_offset.saturating_add(catalog.superblock.chunk_index_length);
@@ -171,23 +168,13 @@ fn copy_front(file: &File, target: &Location, refused: Option<&Error>) -> Result
         }
     };
     let mut staged = target.create(true)?;
-    copy_range(&file.opened.location, cut, &mut *staged)?;
+    copy(&file.opened.location, 0..cut, &mut *staged, driver)?;
     if refused.is_some() {
         let superblock = Superblock { flags: catalog.superblock.flags & !FLAG_FOOTER, ..catalog.superblock };
         staged.write_at(0, &superblock.to_bytes())?;
     }
     staged.commit()?;
     Ok(Repaired { kept_bytes: cut, dropped_bytes: catalog.file_len - cut, ..repaired })
-}
-
-fn copy_range(source: &Location, end: u64, staged: &mut dyn Staged) -> Result<()> {
-    let mut at = 0;
-    while at < end {
-        let next = end.min(at + COPY);
-        staged.write(&source.read_range(at..next)?)?;
-        at = next;
-    }
-    Ok(())
 }
 
 /// Writes the remains of the datasets into a new file, with history and metadata if they could be read.

@@ -22,7 +22,7 @@ use crate::meta::statistics::ChunkStatistics;
 const WINDOW: u64 = 32 << 20;
 /// Windows of an array in memory that are passed on at once.
 const BORROWED: u64 = 8;
-/// Payloads copied between two cancellation checks.
+/// Payloads copied between two cancellation checks at most.
 const BATCH: u64 = 256;
 
 impl Writer {
@@ -140,7 +140,7 @@ impl Writer {
         let mut next = 0;
         while next < grid.chunks {
             self.driver.check_canceled()?;
-            let end = grid.chunks.min(next + BATCH);
+            let end = self.batch_end(file, source, grid, next);
             let Some(output) = self.datasets.get(id) else { break };
             let (encoder, driver) = (output.encoder(), &self.driver);
             let copied = driver
@@ -159,6 +159,22 @@ impl Writer {
         // Rows of the index that no chunk refers to.
         self.driver.progress().advance(left);
         Ok(())
+    }
+
+    /// The end of the chunks from `next` on that are copied at once: as many as the memory has room for, at least one.
+    fn batch_end(&self, file: &File, source: usize, grid: &Grid, next: u64) -> u64 {
+        let room = self.driver.budget().total() / 2;
+        let mut taken = 0_u64;
+        let fits = |linear: &u64| {
+            let row = file.opened.chunk_row(source, grid, &grid.chunk_at(*linear));
+            // Stored, and decoded for statistics.
+            let bytes = row.map_or(0, |row| row.stored_len.saturating_add(row.raw_len));
+            taken = taken.saturating_add(bytes);
+            taken <= room
+        };
+        let end = grid.chunks.min(next.saturating_add(BATCH));
+        let count = (next..end).take_while(fits).count() as u64;
+        end.min(next + count.max(1))
     }
 
     /// Copies one chunk as stored.

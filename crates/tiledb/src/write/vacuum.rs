@@ -10,7 +10,7 @@ use super::name::{WRITE_VERSION, fresh_versioned};
 use crate::directory::ArrayDirectory;
 use crate::meta::commits::{parse_consolidated, parse_lines, stem};
 use crate::meta::name::TimestampedName;
-use crate::vanished::{entries, is_missing, opened};
+use crate::vanished::{entries, opened};
 use crate::{Error, Result, copy};
 
 /// The kind of files to vacuum.
@@ -110,7 +110,7 @@ impl ArrayWriter {
                     found.push(path);
                 }
                 // Another process has removed it.
-                Err(error) if is_missing(&error) => {}
+                Err(error) if error.is_missing() => {}
                 Err(error) => return Err(error),
             }
         }

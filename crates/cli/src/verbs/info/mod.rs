@@ -11,7 +11,7 @@ use render::{is_empty, plain, stated, tree};
 use serde_json::Value;
 use tesselle::{Dataset, Error, Result};
 
-use crate::args::ReadArgs;
+use crate::args::{ReadArgs, ResourceArgs};
 use crate::format::{self, Align, TextTable};
 use crate::{Outcome, out};
 
@@ -65,8 +65,8 @@ const CHUNKS: usize = 32;
 const LISTED: usize = 50;
 
 impl Info {
-    pub(crate) fn run(self) -> Result<Outcome> {
-        let opened = self.read.open(&self.uri, self.table.as_deref())?;
+    pub(crate) fn run(self, resources: &ResourceArgs) -> Result<Outcome> {
+        let opened = self.read.open(&self.uri, self.table.as_deref(), resources)?;
         if self.schema {
             let schema = opened.container().schema_json()?.ok_or_else(|| {
                 Error::invalid(format!("'{}' is not a TileDB array", self.uri))

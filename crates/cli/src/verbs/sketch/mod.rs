@@ -8,7 +8,7 @@ use clap::Args;
 use tesselle::core::{FileLayout, LayoutMap};
 use tesselle::{Error, Result};
 
-use crate::args::ReadArgs;
+use crate::args::{ReadArgs, ResourceArgs};
 use crate::{Outcome, format, out};
 
 /// Draw the byte map of a file: position, size and content of every part
@@ -54,7 +54,7 @@ pub(crate) struct Sketch {
 const CHUNK_DEPTH: u8 = 1;
 
 impl Sketch {
-    pub(crate) fn run(self) -> Result<Outcome> {
+    pub(crate) fn run(self, resources: &ResourceArgs) -> Result<Outcome> {
         let (uri, output) = match (self.paths.as_slice(), &self.output) {
             ([uri], output) => (uri, output.as_deref()),
             ([uri, page], None) if self.html => (uri, Some(page.as_str())),
@@ -63,7 +63,7 @@ impl Sketch {
                     .hint("set the output with -o FILE"));
             }
         };
-        let opened = self.read.open(uri, None)?;
+        let opened = self.read.open(uri, None, resources)?;
         let mut map = opened.container().layout()?;
         if !self.pages && !self.html {
             for file in &mut map.files {

@@ -103,18 +103,20 @@ impl Output {
         Ok(())
     }
 
-    fn stream(&self, answer: Answer, format: &dyn Format) -> Result<()> {
+    fn stream(&self, mut answer: Answer, format: &dyn Format) -> Result<()> {
         refuse_terminal(format, self.file.as_deref())?;
         if self.file.is_none() && std::io::stdout().is_terminal() {
             // Rows are all the progress that a terminal needs.
             self.bar.hide();
         }
         let mut target = out::target(self.file.as_deref(), self.force)?;
+        // Before anything is printed: until then the statement can be run again.
+        let first = answer.next().transpose()?;
         if matches!(self.form(), Form::Json) {
             target = Box::new(JsonArray { inner: target, state: State::Empty });
         }
         let mut sink = forms::sink(format, target, answer.schema(), &self.driver)?;
-        for batch in answer {
+        for batch in first.into_iter().map(Ok).chain(answer) {
             sink.write(&batch?)?;
         }
         sink.finish().map(drop)

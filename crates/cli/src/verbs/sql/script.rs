@@ -7,6 +7,7 @@ use tesselle_sql::{Session, Statement};
 
 use super::commands::{self, Next};
 use super::output::Output;
+use crate::out;
 
 /// A part of a script.
 enum Part {
@@ -34,13 +35,11 @@ pub(super) fn run(session: &Session, text: &str, output: &mut Output) -> Result<
                 // The number of copied rows is shown to people only.
                 let is_news = matches!(statement, Statement::CopyTo(_)) && !output.is_table();
                 let shown = Some(i) == last || output.holds_many() && !is_news;
-                output.bar.restart();
-                let answer = session.run(statement)?;
-                if shown {
-                    output.write(answer, started)?;
-                } else {
-                    answer.finish()?;
-                }
+                out::again_if_changed(|| {
+                    output.bar.restart();
+                    let answer = session.run(statement.clone())?;
+                    if shown { output.write(answer, started) } else { answer.finish() }
+                })?;
             }
         }
     }

@@ -19,7 +19,7 @@ impl TileDb {
         let read = if rtree { fragments_with_mbrs } else { fragments };
         let mut found = read(&location, &options)?;
         if tiles {
-            let mut listed = self.read.open(array, None)?.container().chunks(None)?;
+            let mut listed = self.read.opener(None)?.open(array)?.container().chunks(None)?;
             for fragment in &mut found {
                 let own = |tile: &mut Value| tile["fragment"] == *fragment.name;
                 let own: Vec<Value> = listed.extract_if(.., own).collect();

@@ -27,7 +27,7 @@ impl TileDb {
                 self.open(array)?.write_metadata(&entries, None)?;
             }
         }
-        let metadata = self.read.open(array, None)?.container().describe()?.metadata;
+        let metadata = self.read.opener(None)?.open(array)?.container().describe()?.metadata;
         let mut table =
             TextTable::new(&[("key", Align::Left), ("type", Align::Left), ("value", Align::Left)]);
         for (key, entry) in metadata.as_object().into_iter().flatten() {

@@ -185,7 +185,10 @@ impl TsFile {
                     to: to.unwrap_or(whole.to),
                 };
                 let location = Uri::parse(path)?.location;
-                (tools::stats(&location, &request, &resources.driver()?)?, stats_text)
+                let driver = resources.driver()?;
+                let stats = tools::stats(&location, &request, &driver)?;
+                driver.check_canceled()?;
+                (stats, stats_text)
             }
             Tool::Resource { path } => (tools::resources(&Uri::parse(path)?.location)?, resource_text),
             Tool::DataDir { path } => (tools::data_directory(&Uri::parse(path)?.location)?, directory_text),

@@ -2,10 +2,12 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
+use std::path::Path;
 
 use super::place::failed;
 use crate::error::{Error, Result};
 use crate::storage::Staged;
+use crate::storage::staged::about_to_commit;
 
 /// Buffers the output in an unnamed file, because formats may overwrite earlier bytes, and copies it at the end.
 pub(super) struct SpecialOutput {
@@ -40,6 +42,7 @@ impl Staged for SpecialOutput {
     }
 
     fn commit(mut self: Box<Self>) -> Result<u64> {
+        about_to_commit(Path::new(&self.path))?;
         let copy = |gathered: &mut File, path: &str| {
             let mut out = OpenOptions::new().write(true).open(path)?;
             gathered.seek(SeekFrom::Start(0))?;

@@ -9,6 +9,7 @@ use super::place::{self, failed, keep_ownership};
 use super::reclaim::{self, staged_name};
 use super::swap::sync_folder;
 use crate::error::{Error, Result};
+use crate::storage::staged::about_to_commit;
 use crate::storage::{Staged, StagedPath};
 
 /// Appends are gathered up to this size.
@@ -89,6 +90,7 @@ impl StagedFile {
             keep_ownership(file, &old).map_err(failed("write", &target))?;
         }
         file.sync_all().map_err(failed("write", &target))?;
+        about_to_commit(Path::new(&target))?;
         fs::rename(&self.staging, &target).map_err(failed("replace", &target))?;
         self.file = None;
         self.storage.forget(&target);

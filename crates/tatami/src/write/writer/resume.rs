@@ -1,7 +1,7 @@
 //! Resuming a file: its records are kept, and new row groups follow them.
 
 use tesselle_codec::compress::zstd::RawDictionary;
-use tesselle_core::{Driver, Error, Result};
+use tesselle_core::{Driver, Error, Result, driver};
 
 use super::Writer;
 use crate::meta::footer::{Footer, is_known_section};
@@ -11,9 +11,6 @@ use crate::open::File;
 use crate::repair::for_each_batch_of;
 use crate::write::blobs::BlobSpool;
 use crate::write::options::WriterOptions;
-
-/// Bytes copied at once.
-const COPY: u64 = 8 << 20;
 
 impl Writer {
     /// Starts a new state of a file, which takes rows of its columns. Until it is finished the old state stays.
@@ -29,13 +26,9 @@ impl Writer {
         let mut writer =
             Self::with_schema(file.location(), old.schema.clone(), &file.schema(), options, true, driver)?
                 .minor_version(file.header().minor.min(1));
-        let (mut at, end) = (HEADER_LEN, file.header().footer_offset);
-        while at < end {
-            driver.check_canceled()?;
-            let len = COPY.min(end - at);
-            writer.out.write(&file.read(at, len)?)?;
-            at += len;
-        }
+        let end = file.header().footer_offset;
+        file.check_inside(0, end)?;
+        driver::copy(file.location(), HEADER_LEN..end, &mut *writer.out, driver)?;
         let features = writer.footer.extension.features;
         writer.footer = Footer { blobs: Vec::new(), sections: Vec::new(), ..old.clone() };
         writer.footer.extension.features |= features;

@@ -12,7 +12,7 @@ pub use format::Npy;
 use header::Header;
 use tesselle_core::array::read_region;
 use tesselle_core::storage::Staged;
-use tesselle_core::{Action, ArrayView, DType, Driver, Error, Region, Result, Sink, Summary};
+use tesselle_core::{Action, ArrayView, DType, Driver, Error, Region, Result, Sink, Span, Summary};
 
 /// Bytes assembled at a time.
 const BAND: u64 = 32 << 20;
@@ -24,28 +24,60 @@ fn write_array(
     mut out: Box<dyn Staged>,
     driver: &Driver,
 ) -> Result<Summary> {
-    let shape = region.shape();
     let too_large = || Error::limit("the array exceeds the address space");
     let cells = region.cells().ok_or_else(too_large)?;
-    let size = array.dtype().size() as u64;
-    out.write(&Header::new(array.dtype(), shape.clone()).to_bytes())?;
-    let row_bytes = shape.iter().skip(1).product::<u64>() * size;
+    cells.checked_mul(array.dtype().size() as u64).ok_or_else(too_large)?;
+    out.write(&Header::new(array.dtype(), region.shape()).to_bytes())?;
     if cells > 0 {
-        let rows_per_band = (BAND / row_bytes.max(1)).max(1);
-        let mut buffer = Vec::new();
-        for row in (0..shape[0]).step_by(rows_per_band as usize) {
-            driver.check_canceled()?;
-            let mut band = region.clone();
-            let span = &mut band.spans[0];
-            let rows = rows_per_band.min(shape[0] - row);
-            span.start += row * span.step;
-            span.stop = span.start + (rows - 1) * span.step + 1;
-            buffer.resize(usize::try_from(rows * row_bytes).map_err(|_| too_large())?, 0);
-            read_region(array, &band, &mut buffer, driver)?;
-            out.write(&buffer)?;
-        }
+        Bands { array, most: BAND, buffer: Vec::new(), out: &mut *out, driver }.write(region, 0)?;
     }
     Ok(Summary { rows: cells, bytes: out.commit()?, pieces: 1, ..Summary::default() })
+}
+
+/// Writes cells band by band, in row-major order.
+struct Bands<'a> {
+    array: &'a dyn ArrayView,
+    /// Bytes of a band at most.
+    most: u64,
+    buffer: Vec<u8>,
+    out: &'a mut dyn Staged,
+    driver: &'a Driver,
+}
+
+impl Bands<'_> {
+    /// Writes a region that has one index on each axis before `axis`: several indexes of this axis at once, or where a single
+    /// one has too many cells, its bands along the next axis.
+    fn write(&mut self, region: &Region, axis: usize) -> Result<()> {
+        let size = self.array.dtype().size() as u64;
+        let Some(len) = region.spans.get(axis).map(Span::len) else { return self.write_band(region, size) };
+        let inner = region.spans.iter().skip(axis + 1);
+        let inner = inner.fold(size, |bytes, span| bytes.saturating_mul(span.len()));
+        let at_once = (self.most / inner.max(1)).clamp(1, len.max(1));
+        let mut done = 0;
+        while done < len {
+            let count = at_once.min(len - done);
+            let mut band = region.clone();
+            if let Some(span) = band.spans.get_mut(axis) {
+                span.start += done * span.step;
+                span.stop = span.start + (count - 1) * span.step + 1;
+            }
+            if inner > self.most {
+                self.write(&band, axis + 1)?;
+            } else {
+                self.write_band(&band, count * inner)?;
+            }
+            done += count;
+        }
+        Ok(())
+    }
+
+    fn write_band(&mut self, band: &Region, bytes: u64) -> Result<()> {
+        self.driver.check_canceled()?;
+        let bytes = usize::try_from(bytes).map_err(|_| Error::internal("a band exceeds its bound"))?;
+        self.buffer.resize(bytes, 0);
+        read_region(self.array, band, &mut self.buffer, self.driver)?;
+        self.out.write(&self.buffer)
+    }
 }
 
 /// Accepts batches of one numeric column and writes them as a vector.
@@ -99,5 +131,38 @@ pub(super) fn little_endian(column: &ArrayRef) -> Result<Vec<u8>> {
         DataType::Float32 => bytes!(Float32Type),
         DataType::Float64 => bytes!(Float64Type),
         other => Err(Error::internal(format!("an npy sink received type {other}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tesselle_core::storage::MemoryStorage;
+    use tesselle_core::testing::TiledArray;
+    use tesselle_core::{DriverOptions, Location};
+
+    use super::*;
+
+    #[test]
+    fn bands_of_any_size_write_the_same_cells() {
+        let cells: Vec<u8> = (0..3 * 4 * 5 * 2).collect();
+        let array = TiledArray::new(DType::U16, &[3, 4, 5], &[2, 3, 2], &cells).unwrap();
+        let driver = Driver::new(&DriverOptions::default().with_threads(1)).unwrap();
+        let mut region = Region::whole(array.shape());
+        region.spans[1] = Span { start: 1, stop: 4, step: 2 };
+        region.spans[2] = Span { start: 0, stop: 5, step: 3 };
+        let mut expected = vec![0; 3 * 2 * 2 * 2];
+        read_region(&array, &region, &mut expected, &driver).unwrap();
+        for most in [1, 2, 5, 8, 9, 23, 24, 1000] {
+            let place = Location::new(Arc::new(MemoryStorage::new()), "a");
+            let mut out = place.create(true).unwrap();
+            let mut bands =
+                Bands { array: &array, most, buffer: Vec::new(), out: &mut *out, driver: &driver };
+            bands.write(&region, 0).unwrap();
+            assert!(bands.buffer.capacity() as u64 <= most.max(8), "{most}");
+            out.commit().unwrap();
+            assert_eq!(place.read_range(0..place.size().unwrap()).unwrap(), expected, "{most}");
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use bytes::{Buf, Bytes};
-use tesselle_core::driver::{CancelToken, parallel};
+use tesselle_core::driver::{Progress, parallel};
 use tesselle_core::{
     ByteRange, Context, Cost, Error, Known, Location, OpenOptions, Plan, Predicate, Pushdown, Result, Scan,
     Step, Storage, Table, TableStats, Task,
@@ -73,17 +73,20 @@ impl<S: Syntax> TextTable<S> {
         };
         let given = |name: &String| types.iter().any(|(typed, _)| typed == name);
         let all_given = names.as_ref().is_some_and(|names| !names.is_empty() && names.iter().all(given));
-        let found = if all_given { S::Found::default() } else { table.look(&options.cancel)? };
+        let found = if all_given { S::Found::default() } else { table.look(options)? };
         table.schema = table.typed(names, found, types).in_file(first.path())?;
         Ok(table)
     }
 
     /// Looks at every record, and counts them.
-    fn look(&mut self, cancel: &CancelToken) -> Result<S::Found> {
+    fn look(&mut self, options: &OpenOptions) -> Result<S::Found> {
+        options.progress.expect(self.blocks.iter().map(|block| block.range.end - block.range.start).sum());
         let looked: Vec<_> = parallel::try_map(&self.blocks, |block| {
-            cancel.check()?;
+            options.cancel.check()?;
             let text = block.file.read_range(block.range.clone()).in_file(block.file.path())?;
-            Ok::<_, Error>(self.syntax.infer(&text, block.first))
+            let found = self.syntax.infer(&text, block.first);
+            options.progress.advance(block.range.end - block.range.start);
+            Ok::<_, Error>(found)
         })?;
         let (mut found, mut rows, mut lines) = (S::Found::default(), 0, 0);
         for (block, looked) in self.blocks.iter_mut().zip(looked) {
