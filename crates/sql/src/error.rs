@@ -122,7 +122,40 @@ fn refused(text: &str) -> Error {
         return Error::invalid("INSERT, UPDATE and DELETE do not change files")
             .hint("write the rows that are to stay into a new file: COPY (SELECT … WHERE NOT (…)) TO 'new'");
     }
-    Error::invalid(without_dump(&one_line(text)))
+    let text = one_line(text);
+    unknown_function(&text).unwrap_or_else(|| Error::invalid(without_dump(&text)))
+}
+
+/// Functions of other dialects, by the start of their names, and what does the same here.
+const ELSEWHERE: [(&str, &str); 9] = [
+    ("aver", "avg"),
+    ("time_bucket_gapfill", "date_bin, and a join with the times that should be there (see the SQL guide)"),
+    ("time_bucket", "date_bin"),
+    ("group_concat", "string_agg"),
+    ("listagg", "string_agg"),
+    ("len", "length"),
+    ("percentile", "approx_percentile_cont, or median"),
+    ("quantile", "approx_percentile_cont, or median"),
+    ("datediff", "the difference of two dates: a - b"),
+];
+
+/// The error for a function that does not exist. The engine suggests one in any case, be it as far off as can be.
+fn unknown_function(text: &str) -> Option<Error> {
+    let (name, rest) = text.strip_prefix("Invalid function '")?.split_once('\'')?;
+    let near = rest.split_once("Did you mean '").and_then(|(_, near)| near.split('\'').next());
+    if let Some((_, here)) = ELSEWHERE.iter().find(|(start, _)| name.starts_with(start)) {
+        return Some(
+            Error::not_found(format!("function '{name}' does not exist")).hint(format!("use {here}")),
+        );
+    }
+    let error = Error::unknown_name("function", name, near);
+    let is_near = error.hint_text().is_some_and(|hint| hint.starts_with("did you mean"));
+    Some(if is_near {
+        error
+    } else {
+        Error::not_found(format!("function '{name}' does not exist"))
+            .hint("SHOW FUNCTIONS lists those that do")
+    })
 }
 
 /// A message that ends in the inner form of a statement, without that end.
@@ -170,6 +203,18 @@ mod tests {
         assert_eq!(shown, "Unsupported ast node Pivot: this part of the statement is not supported");
         let plain = DataFusionError::Plan("LIMIT (1) is wrong {here}".to_owned());
         assert_eq!(copied(&plain).to_string(), "LIMIT (1) is wrong {here}");
+    }
+
+    #[test]
+    fn unknown_functions_come_with_a_suggestion_that_is_near() {
+        let shown = |text: &str| copied(&DataFusionError::Plan(text.to_owned())).hint_text();
+        let hint = |text: &str| shown(text).unwrap_or_default();
+        assert_eq!(hint("Invalid function 'averag'.\nDid you mean 'overlay'?"), "use avg");
+        assert_eq!(hint("Invalid function 'roudn'.\nDid you mean 'round'?"), "did you mean 'round'?");
+        assert_eq!(
+            hint("Invalid function 'frobnicate'.\nDid you mean 'rtrim'?"),
+            "SHOW FUNCTIONS lists those that do"
+        );
     }
 
     #[test]

@@ -186,6 +186,7 @@ impl Append {
                 .suggest("{} writes a new one", [Action::Convert]));
         }
         let format = registry::detect(&location)?;
+        let (rows, array) = stored(rows, array, &self.output, &self.open)?;
         let request = AppendRequest {
             location: location.clone(),
             table,
@@ -198,6 +199,24 @@ impl Append {
         let summary = format.append(request, &driver).in_file(location.path())?;
         Ok(Appended { format: format.name(), summary })
     }
+}
+
+/// What is added, as the container stores it.
+fn stored(
+    rows: RowStream<'static>,
+    array: Option<Arc<dyn ArrayView>>,
+    target: &str,
+    open: &OpenOptions,
+) -> Result<Added> {
+    // Where there is not one table that grows, the format says so.
+    let Ok(types) = Opener::new().options(open.clone()).open(target).and_then(|target| target.stored_types())
+    else {
+        return Ok((rows, array));
+    };
+    if array.is_some() {
+        types.refuse(["value"], "an array")?;
+    }
+    Ok((types.store(rows)?, array))
 }
 
 type Added = (RowStream<'static>, Option<Arc<dyn ArrayView>>);

@@ -144,7 +144,7 @@ pub use convert::{Convert, convert};
 pub use create::{Create, CreateArray, WriteReport, Writer, create, create_array};
 pub use diff::{Diff, Difference, DifferingValue, RowPlace, Tolerance, diff};
 pub use health::{Repair, RepairedInPlace, Verify, repair, verify};
-pub use logical::start as start_write;
+pub use logical::{StoredTypes, start as start_write};
 pub use name::Uri;
 pub use open::{Dataset, DatasetTable, Opener, open};
 pub use ranges::NamedRange;

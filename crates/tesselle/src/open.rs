@@ -10,7 +10,7 @@ use tesselle_core::{
 };
 
 use crate::health;
-use crate::logical::restored;
+use crate::logical::{StoredTypes, restored};
 use crate::name::Uri;
 use crate::ranges::NamedRange;
 use crate::registry;
@@ -252,6 +252,15 @@ impl Dataset {
             None => self.container.default_table(),
         };
         self.handle(table)
+    }
+
+    /// The columns of the selected table, else of the only one, that are stored in other types than they have.
+    pub fn stored_types(&self) -> Result<StoredTypes> {
+        let table = match &self.table {
+            Some(name) => self.container.table(name),
+            None => self.container.default_table(),
+        };
+        table.and_then(|table| StoredTypes::of(&*table)).in_file(self.location.path())
     }
 
     fn wide(&self) -> Result<Option<Arc<dyn Table>>> {

@@ -91,6 +91,33 @@ pub fn detect(location: &Location) -> Result<&'static dyn Format> {
     }
 }
 
+/// Formats of other tools by their first bytes, and a way from them to a format that is read here.
+const OTHERS: [(&[u8], &str, &str); 12] = [
+    (b"\x89HDF\r\n\x1a\n", "HDF5 or NetCDF 4", XARRAY),
+    (b"CDF\x01", "NetCDF 3", XARRAY),
+    (b"CDF\x02", "NetCDF 3", XARRAY),
+    (b"CDF\x05", "NetCDF 3", XARRAY),
+    (b"GRIB", "GRIB", XARRAY),
+    (b"II*\0", "TIFF", RASTERIO),
+    (b"MM\0*", "TIFF", RASTERIO),
+    (b"II+\0", "BigTIFF", RASTERIO),
+    (
+        b"PK\x03\x04",
+        "a zip archive, as .npz and .xlsx are",
+        "unpack it, or save its tables and arrays as Parquet, CSV or .npy",
+    ),
+    (b"SQLite format 3\0", "a SQLite database", "export its tables as CSV or Parquet"),
+    (b"ORC", "ORC", "pyarrow.orc reads it, pyarrow.parquet writes Parquet"),
+    (b"Obj\x01", "Avro", "convert it to Parquet or JSON lines with the tools of Avro"),
+];
+const XARRAY: &str = "with Python: xarray.open_dataset(FILE).to_zarr('out.zarr', zarr_format=3)";
+const RASTERIO: &str = "with Python: numpy.save('out.npy', rasterio.open(FILE).read())";
+
+fn known_by_others(head: &[u8]) -> Option<(&'static str, &'static str)> {
+    let found = OTHERS.iter().find(|(first, ..)| head.starts_with(first));
+    found.map(|(_, name, hint)| (*name, *hint))
+}
+
 fn unrecognized(probe: &Probe) -> Error {
     let looked_at = match &probe.entries {
         Some(entries) if entries.is_empty() => "an empty folder".to_owned(),
@@ -104,6 +131,11 @@ fn unrecognized(probe: &Probe) -> Error {
             format!("a file of {} bytes that starts with {}", probe.size, first.join(" "))
         }
     };
+    if let Some((name, hint)) = known_by_others(&probe.head) {
+        return Error::unsupported(format!("this is {name}, which is not read here"))
+            .class("unknown_format")
+            .hint(hint);
+    }
     let error = Error::unsupported(format!("the format is not known: {looked_at}")).class("unknown_format");
     #[cfg(feature = "text")]
     if probe.has_extension("json") {

@@ -39,7 +39,7 @@ fn decimals_dates_and_fine_times_come_back_as_they_were() {
         for (name, own) in
             [("price", "Decimal128(15, 2)"), ("total", "Decimal128(30, 1)"), ("day", "Date32"), ("at", "ns")]
         {
-            let line = types.lines().find(|line| line.contains(&format!(".{name})"))).unwrap_or_default();
+            let line = types.lines().find(|line| line.contains(&format!("({name})"))).unwrap_or_default();
             assert!(line.contains(own), "{target}: {types}");
         }
         fine(&["diff", &source, target, "--key", "id"]);
@@ -353,4 +353,181 @@ fn several_files_are_merged_into_one() {
     let error = fails(&["convert", &at("m1.csv"), &at("other.csv"), &at("no.parquet")], 2);
     assert!(error.contains("other columns") && !folder.path().join("no.parquet").exists(), "{error}");
     assert!(fails(&["convert", &at("m1.csv"), &at("m2.csv"), &at("folder")], 2).contains("--to"));
+}
+
+#[test]
+fn columns_without_a_name_are_called_what_was_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("n.csv");
+    std::fs::write(&file, "x,g\n1,a\n2,a\n4,b\n").unwrap();
+    let file = path(&file);
+    for (query, head) in [
+        ("SELECT 1, 0.5 + x, 'a' FROM 'F' LIMIT 1", "1,0.5 + x,'a'"),
+        (
+            "SELECT g, max(x), round(avg(x), 1) FROM 'F' GROUP BY g ORDER BY max(x)",
+            "g,max(x),\"round(avg(x), 1)\"",
+        ),
+        ("SELECT DISTINCT x + 1 FROM 'F' ORDER BY x + 1", "x + 1"),
+        ("SELECT count(*) FROM 'F' HAVING count(*) > 2", "count(*)"),
+        ("SELECT x * 2 FROM 'F' UNION ALL SELECT x FROM 'F'", "x * 2"),
+        ("WITH t AS (SELECT x + 1 AS y FROM 'F') SELECT t.y, -t.y FROM t", "y,-t.y"),
+        ("SELECT row_number() OVER (ORDER BY x) FROM 'F'", "row_number() OVER (ORDER BY x)"),
+    ] {
+        let answer = fine(&["sql", &query.replace("'F'", &format!("'{file}'")), "--as", "csv"]);
+        assert_eq!(answer.lines().next(), Some(head), "{query}");
+    }
+    let positions = fine(&["sql", &format!("SELECT -x AS y, 1 FROM '{file}' ORDER BY 1"), "--as", "csv"]);
+    assert_eq!(positions, "y,1\n-4,1\n-2,1\n-1,1\n");
+    let copy = folder.path().join("n.parquet");
+    fine(&["sql", &format!("COPY (SELECT max(x) FROM '{file}') TO '{}'", path(&copy))]);
+    assert_eq!(fine(&["cat", path(&copy), "--as", "csv"]), "max(x)\n4\n");
+}
+
+#[test]
+fn rows_in_any_order_become_series() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    // Three devices, times far out of order, and every hundredth row a second time with another value.
+    let mut rows: Vec<(u64, u64, u64)> = (0..30_000).map(|n| ((n * 7919) % 10_007, n % 3, n)).collect();
+    let again: Vec<_> =
+        rows.iter().step_by(100).map(|(time, device, n)| (*time, *device, n + 100_000)).collect();
+    rows.extend(again);
+    let mut last = std::collections::BTreeMap::new();
+    let mut text = "time,device,n\n".to_owned();
+    for (time, device, n) in &rows {
+        text += &format!("{time},d{device},{n}\n");
+        last.insert((*device, *time), *n);
+    }
+    std::fs::write(at("rows.csv"), text).unwrap();
+    let target = at("rows.tsfile");
+    let settings = ["model=table", "tags=device", "order=sort", "group_bytes=20000"];
+    let mut args = vec!["convert".to_owned(), path(&at("rows.csv")).into(), path(&target).into()];
+    args.extend(settings.iter().flat_map(|setting| ["--set".to_owned(), (*setting).to_owned()]));
+    args.extend(["--memory-limit".to_owned(), "1MiB".to_owned()]);
+    fine(&args.iter().map(String::as_str).collect::<Vec<_>>());
+    let query =
+        format!("SELECT device, CAST(time AS BIGINT) AS t, n FROM '{}' ORDER BY device, t", path(&target));
+    let found = fine(&["sql", &query, "--as", "csv"]);
+    let want: String = last.iter().map(|((device, time), n)| format!("d{device},{time},{n}\n")).collect();
+    assert!(found == format!("device,t,n\n{want}"), "{} lines", found.lines().count());
+    fine(&["verify", "--deep", path(&target)]);
+}
+
+#[test]
+fn copies_of_several_files_keep_the_roles_of_columns() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    for (month, start) in [("a", 0), ("b", 100)] {
+        let rows: String =
+            (start..start + 5).map(|n| format!("{n},north,{n}\n{n},south,{}\n", n * 2)).collect();
+        std::fs::write(at("m.csv"), format!("time,site,x\n{rows}")).unwrap();
+        let target = at(&format!("{month}.tsfile"));
+        fine(&["convert", path(&at("m.csv")), path(&target), "--set", "tags=site", "--into", "plant"]);
+    }
+    let all = at("all.tsfile");
+    fine(&["sql", &format!("COPY (SELECT * FROM '{}/?.tsfile') TO '{}'", path(folder.path()), path(&all))]);
+    let info = fine(&["info", path(&all)]);
+    assert!(info.contains("table plant") && info.contains("tag"), "{info}");
+    let count = fine(&["sql", &format!("SELECT count(*) AS n FROM '{}'", path(&all)), "--as", "csv"]);
+    assert_eq!(count, "n\n20\n");
+}
+
+#[test]
+fn formats_of_other_tools_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    for (head, name) in [
+        (&b"\x89HDF\r\n\x1a\n"[..], "HDF5"),
+        (b"CDF\x01\0\0\0\0", "NetCDF 3"),
+        (b"II*\0\x08\0\0\0", "TIFF"),
+        (b"PK\x03\x04\x2d\0\0\0", ".npz"),
+    ] {
+        let file = folder.path().join("f.bin");
+        std::fs::write(&file, [head, &[0; 200]].concat()).unwrap();
+        for verb in [&["info", path(&file)][..], &["cat", path(&file)], &["convert", path(&file), "x.tet"]] {
+            let error = fails(verb, 1);
+            assert!(error.contains(name) && error.contains("not read here"), "{error}");
+        }
+    }
+}
+
+#[test]
+fn reductions_go_to_files_and_have_quantiles() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let tensor = at("t.tet");
+    let query = "SELECT y.value AS y, x.value AS x, y.value * 10 + x.value AS value \
+                 FROM generate_series(0, 3) y, generate_series(0, 4) x ORDER BY 1, 2";
+    let options = "OPTIONS ('axes' 'y,x', 'shape' '4,5')";
+    fine(&["sql", &format!("COPY ({query}) TO '{}' {options}", path(&tensor))]);
+    assert_eq!(fine(&["reduce", path(&tensor), "--op", "median"]), "17.0\n");
+    assert_eq!(
+        fine(&["reduce", path(&tensor), "--op", "quantile=0.25", "--axis", "x"]),
+        "1.0\n11.0\n21.0\n31.0\n"
+    );
+    let json = fine(&["reduce", path(&tensor), "--op", "median", "--axis", "y", "--json"]);
+    assert!(
+        json.contains("\"operation\": \"median\"") || json.contains("\"operation\":\"median\""),
+        "{json}"
+    );
+    let means = at("means.npy");
+    fine(&["reduce", path(&tensor), "--op", "mean", "--axis", "y", "-o", path(&means)]);
+    assert_eq!(
+        fine(&["cat", path(&means), "--as", "csv"]),
+        "i0,value\n0,15.0\n1,16.0\n2,17.0\n3,18.0\n4,19.0\n"
+    );
+    let error = fails(&["reduce", path(&tensor), "--op", "mean", "-o", path(&means)], 2);
+    assert!(error.contains("--force"), "{error}");
+    let maxima = at("max.zarr");
+    fine(&["reduce", path(&tensor), "--op", "max", "--axis", "x", "-o", path(&maxima)]);
+    assert_eq!(fine(&["cat", path(&maxima), "--as", "csv"]), "y,value\n0,4\n1,14\n2,24\n3,34\n");
+    let error = fails(&["reduce", path(&tensor), "--op", "quantile"], 2);
+    assert!(error.contains("quantile=0.9"), "{error}");
+}
+
+#[test]
+fn time_ranges_of_series_are_dates() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let rows: String = (1..=5).map(|day| format!("2025-02-0{day}T12:00:00,{day}\n")).collect();
+    std::fs::write(at("d.csv"), format!("time,x\n{rows}")).unwrap();
+    let file = at("d.tsfile");
+    fine(&["convert", path(&at("d.csv")), path(&file), "--set", "device=root.d", "--set", "aligned=false"]);
+    let stats = |from: &str, to: &str| {
+        let json = fine(&["tsfile", "stats", path(&file), "--from", from, "--to", to, "--json"]);
+        serde_json::from_str::<serde_json::Value>(&json).unwrap()["series"][0]["count"].clone()
+    };
+    assert_eq!(stats("2025-02-02", "2025-02-04"), 3);
+    assert_eq!(stats("2025-02-02T12:00:01", "2025-02-04T11:59:59Z"), 1);
+    fine(&[
+        "tsfile",
+        "delete",
+        path(&file),
+        "--series",
+        "root.d.x",
+        "--from",
+        "2025-02-03",
+        "--to",
+        "2025-02-04",
+    ]);
+    assert_eq!(stats("2025-02-01", "2025-02-05"), 3);
+}
+
+#[test]
+fn a_zarr_store_of_one_array_may_be_a_group() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    std::fs::write(at("v.csv"), "v\n1.5\n2.5\n").unwrap();
+    fine(&["convert", path(&at("v.csv")), path(&at("rows.zarr")), "--set", "group=true"]);
+    fine(&["convert", path(&at("v.csv")), path(&at("v.npy"))]);
+    let array = at("array.zarr");
+    fine(&["convert", path(&at("v.npy")), path(&array), "--into", "a/heat", "--set", "group=true"]);
+    for (store, name) in [("rows.zarr", "v"), ("array.zarr", "a/heat")] {
+        let root = std::fs::read_to_string(at(store).join("zarr.json")).unwrap();
+        assert!(root.contains("\"group\""), "{root}");
+        assert!(at(store).join(name).join("zarr.json").is_file());
+        let uri = format!("{}#{name}", path(&at(store)));
+        let values = fine(&["cat", &uri, "--columns", "value", "--as", "csv"]);
+        assert_eq!(values, "value\n1.5\n2.5\n", "{store}");
+    }
+    assert!(array.join("a/zarr.json").is_file());
 }

@@ -17,6 +17,8 @@ mod seen;
 mod signals;
 #[cfg(feature = "sql")]
 mod sql;
+#[cfg(feature = "sql")]
+mod stored_types;
 mod support;
 mod tatami;
 mod tatami_processes;

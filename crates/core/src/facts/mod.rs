@@ -204,6 +204,10 @@ pub struct Attribute {
 }
 
 impl Attribute {
+    /// Name of the attribute that lists the types of columns which a format stores in other types, as JSON:
+    /// `{"price": "decimal128(15,2)"}`.
+    pub const TYPES: &'static str = "tesselle.types";
+
     /// An attribute of a container.
     pub fn new(name: impl Into<String>, value: impl Into<Value>) -> Self {
         Self { scope: AttributeScope::Container, name: name.into(), value: value.into(), exact: None }

@@ -13,6 +13,8 @@
 //!  axis 1 kept         tile row 1   a1 b1 c1      groups: a0+a1, b0+b1, c0+c1
 //! ```
 //!
+//! [`quantile`] is the exception: it reads all cells of each value at once, band by band.
+//!
 //! If there are few groups, they are split into chunks of tiles, whose accumulators are merged in tile order.
 
 mod arg;
@@ -25,6 +27,7 @@ mod min_max;
 mod moments;
 mod nan;
 mod op;
+mod quantile;
 mod result;
 mod run;
 mod shape;
@@ -35,6 +38,7 @@ mod tile;
 pub use axes::resolve_axes;
 use cell::{Cell, F16, F32, F64, Integer, Integral, Number};
 pub use op::ReduceOp;
+pub use quantile::{Quantiles, quantile};
 pub use result::{Reduced, Values};
 use run::Job;
 use shape::Shape;

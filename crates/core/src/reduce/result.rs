@@ -43,24 +43,28 @@ impl Reduced {
     /// The object of `--json`: operation, shape, and the values as a number or as nested lists. Integers that exceed 64
     /// bits are strings, special floats are names.
     pub fn to_json(&self) -> Value {
-        let mut values = match &self.values {
+        let values = match &self.values {
             Values::Int(list) => list.iter().map(|v| Scalar::Int(*v).to_json()).collect::<Vec<_>>(),
             Values::Float(list) => list.iter().map(|v| json_float(*v)).collect(),
         };
-        // Innermost lists first; the outermost axis is the list itself.
-        for extent in self.shape.iter().skip(1).rev() {
-            let extent = usize::try_from(*extent).unwrap_or(usize::MAX).max(1);
-            let mut rest = values.into_iter().peekable();
-            let mut lists = Vec::new();
-            while rest.peek().is_some() {
-                lists.push(Value::Array(rest.by_ref().take(extent).collect()));
-            }
-            values = lists;
-        }
-        let values =
-            if self.shape.is_empty() { values.pop().unwrap_or(Value::Null) } else { Value::Array(values) };
+        let values = nested(&self.shape, values);
         serde_json::json!({ "operation": self.op.name(), "shape": self.shape, "values": values })
     }
+}
+
+/// Row-major values as nested lists; the only one as itself.
+pub(super) fn nested(shape: &[u64], mut values: Vec<Value>) -> Value {
+    // Innermost lists first; the outermost axis is the list itself.
+    for extent in shape.iter().skip(1).rev() {
+        let extent = usize::try_from(*extent).unwrap_or(usize::MAX).max(1);
+        let mut rest = values.into_iter().peekable();
+        let mut lists = Vec::new();
+        while rest.peek().is_some() {
+            lists.push(Value::Array(rest.by_ref().take(extent).collect()));
+        }
+        values = lists;
+    }
+    if shape.is_empty() { values.pop().unwrap_or(Value::Null) } else { Value::Array(values) }
 }
 
 impl Values {

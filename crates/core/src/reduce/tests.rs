@@ -227,8 +227,51 @@ fn check(
     Ok(())
 }
 
+/// The quantile of cells by sorting them.
+fn naive_quantile(level: f64, group: &[Number]) -> f64 {
+    let mut cells: Vec<f64> = group.iter().map(|cell| cell.float()).collect();
+    if cells.iter().any(|cell| cell.is_nan()) {
+        return f64::NAN;
+    }
+    cells.sort_by(f64::total_cmp);
+    let place = level * (cells.len() - 1) as f64;
+    let (low, high) = (cells[place.floor() as usize], cells[place.ceil() as usize]);
+    if low == high { low } else { low + (high - low) * place.fract() }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
+
+    #[test]
+    fn quantiles_agree_with_the_oracle(
+        (shape, tile, region) in strategies::geometry(4, 8),
+        dtype in strategies::dtype(),
+        chosen in prop::collection::vec(any::<bool>(), 4),
+        seed in any::<u64>(),
+        level in prop::sample::select(vec![0.0, 0.1, 0.25, 0.5, 0.9, 1.0]),
+    ) {
+        let axes: Vec<usize> = (0..shape.len()).filter(|axis| chosen[*axis]).collect();
+        let (bytes, numbers) = cells(dtype, shape.iter().product(), seed, seed % 3 > 0);
+        let array = TiledArray::new(dtype, &shape, &tile, &bytes).unwrap();
+        let reduced: Vec<bool> = (0..shape.len()).map(|a| axes.is_empty() || axes.contains(&a)).collect();
+        let groups = grouped(&shape, &region, &reduced, &numbers);
+        let found = quantile(&array, &region, level, &axes, &driver(2));
+        if groups.iter().any(Vec::is_empty) {
+            prop_assert!(found.is_err());
+            return Ok(());
+        }
+        let small = groups.iter().map(Vec::len).sum::<usize>() * 24 <= 1 << 16;
+        prop_assert!(found.is_ok() || !small);
+        let Ok(found) = found else { return Ok(()) };
+        let want: Vec<f64> = groups.iter().map(|group| naive_quantile(level, group)).collect();
+        prop_assert_eq!(found.values.len(), want.len());
+        for ((got, want), group) in found.values.iter().zip(want).zip(&groups) {
+            let largest = group.iter().map(|x| x.float().abs()).filter(|x| x.is_finite()).fold(0.0, f64::max);
+            let same = near(*got, want, largest) || (!got.is_finite() && !want.is_finite());
+            prop_assert!(same, "{dtype:?} {level}: {got} {want}");
+        }
+        prop_assert!(quantile(&array, &region, 1.5, &axes, &driver(1)).is_err());
+    }
 
     #[test]
     fn reductions_agree_with_the_oracle(

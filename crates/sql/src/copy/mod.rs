@@ -82,6 +82,7 @@ impl Copy {
             }
             let one = Plain {
                 uri: source.uri.clone(),
+                others: Vec::new(),
                 opener: source.opener.clone().table(table.clone()),
                 scan: source.scan.clone(),
             };
@@ -92,7 +93,11 @@ impl Copy {
 
     /// The tables of a whole container that each need a file, where the target names a format but no file of it.
     fn separate_tables(&self, source: &Plain, driver: &Driver) -> Result<Option<Vec<String>>> {
-        if !self.is_folder || source.scan != Scan::all() || Uri::is_remote(&self.name) {
+        if !self.is_folder
+            || !source.others.is_empty()
+            || source.scan != Scan::all()
+            || Uri::is_remote(&self.name)
+        {
             return Ok(None);
         }
         let dataset = source.opener.clone().on(driver).open(&source.uri)?;
@@ -101,6 +106,7 @@ impl Copy {
 
     fn convert_one(&self, source: Plain, target: &str, driver: &Driver) -> Result<WriteReport> {
         let mut convert = tesselle::convert(source.uri, target)
+            .then(source.others)
             .opener(source.opener)
             .scan(source.scan)
             .format(self.to.name())

@@ -7,7 +7,7 @@ use datafusion::logical_expr::{
     Expr, FetchType, Filter, Limit, LogicalPlan, Projection, SkipType, TableScan,
 };
 use tesselle::core::Pushdown;
-use tesselle::name::is_pattern;
+use tesselle::name::{expand, is_pattern};
 use tesselle::{Opener, Predicate, Scan, Table, Uri};
 
 use crate::filter::{Translated, translate};
@@ -16,6 +16,8 @@ use crate::provider::TesselleTable;
 /// The file that a query reads, and the scan of it.
 pub(crate) struct Plain {
     pub(crate) uri: String,
+    /// Further files, whose rows follow.
+    pub(crate) others: Vec<String>,
     pub(crate) opener: Opener,
     pub(crate) scan: Scan,
 }
@@ -23,7 +25,7 @@ pub(crate) struct Plain {
 /// The whole container of this name, with all its tables. `None` if the name is not that of a single container.
 pub(crate) fn whole(uri: String, opener: Opener) -> Option<Plain> {
     let single = !is_pattern(&uri) && tesselle::detect(&Uri::parse(&uri).ok()?.location).is_ok();
-    single.then(|| Plain { uri, opener, scan: Scan::all() })
+    single.then(|| Plain { uri, others: Vec::new(), opener, scan: Scan::all() })
 }
 
 /// The scan that answers `plan` exactly, where it reads one table of one file.
@@ -39,8 +41,17 @@ pub(crate) fn plain(plan: &LogicalPlan) -> Option<Plain> {
     if request.columns.as_ref().is_some_and(|columns| columns.iter().eq(all)) {
         request.columns = None;
     }
-    let opener = named(&origin.uri, &**table.table(), origin.opener.clone())?;
-    Some(Plain { uri: origin.uri.clone(), opener, scan: request })
+    let files = if is_pattern(&origin.uri) { typed_files(&origin.uri)? } else { vec![origin.uri.clone()] };
+    let (uri, others) = files.split_first()?;
+    let opener = named(uri, &**table.table(), origin.opener.clone())?;
+    Some(Plain { uri: uri.clone(), others: others.to_vec(), opener, scan: request })
+}
+
+/// The files of a pattern, if each states its types: others have types that all of them together determine.
+fn typed_files(pattern: &str) -> Option<Vec<String>> {
+    let files = expand(pattern).ok()?;
+    let first = tesselle::detect(&Uri::parse(files.first()?).ok()?.location).ok()?;
+    (!first.capabilities().infers_types).then_some(files)
 }
 
 /// The opener, which names the table in a container of several, all of which a conversion would take. `None` where the uri

@@ -9,7 +9,6 @@ use datafusion::catalog::{Session, TableProvider, TableProviderFactory, UrlTable
 use datafusion::common::Result;
 use datafusion::logical_expr::CreateExternalTable;
 use options::TableOptions;
-use tesselle::name::is_pattern;
 use tesselle::{Driver, Error, Location, OpenOptions, Table, Uri};
 
 use crate::error::external;
@@ -27,9 +26,8 @@ pub(crate) struct Opener {
 }
 
 impl Opener {
-    /// The table that `uri` names; several files have no name of their own.
+    /// The table that `uri` names, be it a file or a pattern of files.
     fn provider(&self, table: Arc<dyn Table>, uri: Option<&str>) -> Arc<dyn TableProvider> {
-        let uri = uri.filter(|uri| !is_pattern(uri));
         let origin = uri.map(|uri| Origin { uri: uri.to_owned(), opener: self.opener() });
         let provider = TesselleTable::new(table, self.driver.clone()).in_file(origin);
         Arc::new(if self.pushdown { provider } else { provider.without_pushdown() })

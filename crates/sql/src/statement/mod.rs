@@ -5,6 +5,7 @@
 
 mod refuse;
 mod rewrite;
+mod titles;
 
 use std::ops::ControlFlow;
 
@@ -17,6 +18,23 @@ use tesselle::{Error, Result};
 /// Checks a statement and rewrites clauses of other dialects. `is_scalar` distinguishes functions of one row from
 /// aggregates.
 pub(crate) fn prepare(statement: &mut Statement, is_scalar: &dyn Fn(&str) -> bool) -> Result<()> {
+    match statement {
+        Statement::Statement(inner) => {
+            if let SqlStatement::Query(query) = &mut **inner {
+                titles::name_columns(query);
+            }
+        }
+        Statement::CopyTo(copy) => {
+            if let CopyToSource::Query(query) = &mut copy.source {
+                titles::name_columns(query);
+            }
+        }
+        _ => {}
+    }
+    check_statement(statement, is_scalar)
+}
+
+fn check_statement(statement: &mut Statement, is_scalar: &dyn Fn(&str) -> bool) -> Result<()> {
     let mut pass = Pass { is_scalar };
     let flow = match statement {
         Statement::Statement(inner) => {
@@ -27,7 +45,7 @@ pub(crate) fn prepare(statement: &mut Statement, is_scalar: &dyn Fn(&str) -> boo
             CopyToSource::Query(query) => query.visit(&mut pass),
             CopyToSource::Relation(_) => ControlFlow::Continue(()),
         },
-        Statement::Explain(explain) => return prepare(&mut explain.statement, is_scalar),
+        Statement::Explain(explain) => return check_statement(&mut explain.statement, is_scalar),
         Statement::CreateExternalTable(_) | Statement::Reset(_) => ControlFlow::Continue(()),
     };
     match flow {

@@ -4,8 +4,8 @@ use std::sync::{Arc, OnceLock};
 
 use arrow_schema::{Schema, SchemaRef};
 use tesselle_core::{
-    Context, Error, Known, Plan, Predicate, Pushdown, Result, Scan, Storage, Table, TableFacts, TableStats,
-    Verdict,
+    Attribute, Context, Error, Known, Plan, Predicate, Pushdown, Result, Scan, Storage, Table, TableFacts,
+    TableStats, Verdict,
 };
 
 use super::catalog::Collection;
@@ -49,7 +49,10 @@ impl CollectionTable {
             Some(first) if self.collection.members().first() == Some(member) => first.clone(),
             _ => self.collection.open_member(member)?,
         };
-        if file.schema().fields() != self.schema().fields() {
+        let notes = |file: &File| facts(file).attributes.into_iter().filter(says_types).collect::<Vec<_>>();
+        let differs =
+            |first: &File| file.schema().fields() != first.schema().fields() || notes(&file) != notes(first);
+        if self.first.as_ref().is_some_and(differs) {
             return Err(Error::corrupt(format!(
                 "the columns of member '{}' differ from those of the first one",
                 member.path
@@ -59,6 +62,11 @@ impl CollectionTable {
         }
         Ok(file)
     }
+}
+
+/// Whether an attribute says which types columns have that are stored in others.
+fn says_types(attribute: &Attribute) -> bool {
+    attribute.name == Attribute::TYPES
 }
 
 /// Statistics of a member from the manifest: bounds, but no null counts.
@@ -102,9 +110,9 @@ impl Table for CollectionTable {
     }
 
     fn facts(&self) -> Result<TableFacts> {
-        // Members have key/value pairs of their own; the roles of the columns are the same in all.
+        // Members have key/value pairs of their own; the roles and types of the columns are the same in all.
         let mut facts = self.first.as_ref().map(facts).unwrap_or_default();
-        facts.attributes.clear();
+        facts.attributes.retain(says_types);
         facts.unkept.clear();
         Ok(facts)
     }

@@ -19,8 +19,9 @@ const DAY_MICROS: i64 = 86_400_000_000;
 pub(super) fn stored_type(own: &DataType, instead: &DataType) -> Option<DataType> {
     use DataType as D;
     match own {
-        D::Decimal128(digits, scale) if *digits <= INTEGER_DIGITS && *scale >= 0 => Some(D::Int64),
-        D::Decimal128(..) | D::Decimal256(..) => Some(D::Utf8),
+        D::Decimal128(digits, _) if *digits <= INTEGER_DIGITS => Some(D::Int64),
+        // Strings of decimals that end before the point cannot be read back.
+        D::Decimal128(_, scale) | D::Decimal256(_, scale) if *scale >= 0 => Some(D::Utf8),
         D::Timestamp(TimeUnit::Nanosecond, None) => Some(D::Int64),
         D::Date32 if matches!(instead, D::Int32 | D::Timestamp(..)) => Some(instead.clone()),
         D::Date64 if matches!(instead, D::Int64 | D::Timestamp(TimeUnit::Microsecond, _)) => {
@@ -104,6 +105,10 @@ pub(super) fn from_stored(column: &ArrayRef, to: &Field) -> Result<ArrayRef> {
             let days: Date32Array = times.unary(|time| time.div_euclid(DAY_MICROS) as i32);
             Ok(Arc::new(days))
         }
+        // Arrow has no cast from the one to the other.
+        (DataType::Int64, DataType::Time32(_)) => {
+            cast(&cast(column, &Field::new(to.name(), DataType::Int32, true))?, to)
+        }
         _ => cast(column, to),
     }
 }
@@ -160,7 +165,10 @@ pub(super) fn own_bound(value: &Scalar, own: &DataType, stored: &DataType) -> Op
 
 #[cfg(test)]
 mod tests {
-    use arrow_array::{Array, Date32Array, Decimal256Array, Time64NanosecondArray, TimestampNanosecondArray};
+    use arrow_array::{
+        Array, Date32Array, Decimal256Array, Time32MillisecondArray, Time64NanosecondArray,
+        TimestampNanosecondArray,
+    };
     use arrow_buffer::i256;
 
     use super::*;
@@ -182,6 +190,12 @@ mod tests {
             (Arc::new(Date32Array::from(vec![-1, 5])), DataType::Int32, DataType::Int32),
             (Arc::new(TimestampNanosecondArray::from(vec![-1, 5])), micros, DataType::Int64),
             (Arc::new(Time64NanosecondArray::from(vec![1, 5])), DataType::Int64, DataType::Int64),
+            (Arc::new(Time32MillisecondArray::from(vec![1, 5])), DataType::Int64, DataType::Int64),
+            (
+                Arc::new(Decimal128Array::from(vec![-7]).with_precision_and_scale(10, -3).unwrap()),
+                DataType::Utf8,
+                DataType::Int64,
+            ),
         ];
         for (column, instead, want) in columns {
             let own = column.data_type().clone();
@@ -193,6 +207,7 @@ mod tests {
             assert_eq!(back.to_data(), column.to_data());
         }
         assert_eq!(stored_type(&DataType::Float64, &DataType::Int64), None);
+        assert_eq!(stored_type(&DataType::Decimal128(30, -3), &DataType::Utf8), None);
         assert_eq!(parse("decimal512(1,1)"), None);
     }
 }

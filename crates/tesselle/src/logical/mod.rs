@@ -6,6 +6,7 @@
 //! attribute.
 
 mod column;
+mod existing;
 mod start;
 mod table;
 
@@ -15,12 +16,13 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Schema, SchemaRef};
 use column::{from_stored, parse, spelled, stored_type};
+pub use existing::StoredTypes;
 pub use start::start;
 use table::LogicalTable;
 use tesselle_core::{Attribute, Error, Result, Table, TableFacts};
 
 /// The attribute with the types of columns, as JSON: `{"price": "decimal128(15,2)"}`.
-pub(crate) const KEY: &str = "tesselle.types";
+pub(crate) const KEY: &str = Attribute::TYPES;
 
 /// The column of a table that is one tensor.
 const VALUE: &str = "value";
@@ -53,9 +55,12 @@ impl Logical {
                     Error::corrupt(format!("attribute '{}' is not a list of types: {error}", note.name))
                         .class("bad_types")
                 })?;
+            // The column of a single tensor is called `value`, and the tensor has its name or none.
+            let is_unnamed = table.is_empty()
+                && object.len() == 1
+                && facts.grid.as_ref().is_some_and(|grid| grid.axes.len() + 1 == schema.fields().len());
             types.extend(object.into_iter().filter_map(|(name, spelled)| {
-                // The column of a single tensor is called `value`, and the tensor has its name.
-                let is_tensor = name == table && schema.index_of(&name).is_err();
+                let is_tensor = (name == table || is_unnamed) && schema.index_of(&name).is_err();
                 let name = if is_tensor { VALUE.to_owned() } else { name };
                 let field = schema.field_with_name(&name).ok()?;
                 let data_type = parse(&spelled)?;

@@ -157,3 +157,34 @@ fn a_canceled_write_leaves_nothing() {
     assert_eq!(writer.finish().unwrap_err().kind(), ErrorKind::Canceled);
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
+
+#[test]
+fn dictionaries_of_batches_are_joined_in_an_arrow_file() {
+    use arrow_array::DictionaryArray;
+    use arrow_array::types::Int8Type;
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("d.arrow");
+    let uri = path.to_str().unwrap();
+    let batch = |words: &[Option<&str>]| {
+        let words: DictionaryArray<Int8Type> = words.iter().copied().collect();
+        RecordBatch::try_from_iter_with_nullable([("word", Arc::new(words) as ArrayRef, true)]).unwrap()
+    };
+    let parts: [&[Option<&str>]; 5] = [
+        &[Some("a"), Some("b"), None],
+        &[Some("c"), Some("a"), None, Some("b")],
+        &[None, None],
+        &[Some("b")],
+        &[Some("d"), Some("c")],
+    ];
+    let mut writer = tesselle::create(uri, batch(parts[0]).schema()).start().unwrap();
+    for part in parts {
+        writer.write(&batch(part)).unwrap();
+    }
+    writer.finish().unwrap();
+    let words = read(uri, "word");
+    assert!(matches!(words.data_type(), arrow_schema::DataType::Dictionary(..)));
+    let words = arrow_cast::cast(&words, &arrow_schema::DataType::Utf8).unwrap();
+    let found: Vec<Option<&str>> = words.as_string::<i32>().iter().collect();
+    assert_eq!(found, parts.concat());
+}

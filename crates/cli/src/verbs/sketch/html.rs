@@ -19,6 +19,9 @@ const ROLES: [Role; 7] =
 /// Encodings are shown for up to this many chunks.
 const MAX_CHUNKS: usize = 500_000;
 
+/// Bounds of values are drawn for up to this many chunks.
+const MAX_BOUNDS: usize = 20_000;
+
 /// The page of a container.
 pub(super) fn page(name: &str, container: &dyn Container, map: &LayoutMap) -> Result<String> {
     let mut names = Names::default();
@@ -55,8 +58,12 @@ pub(super) fn page(name: &str, container: &dyn Container, map: &LayoutMap) -> Re
         shares.collect::<Vec<_>>().join(", ")
     );
     let roles: Vec<&str> = ROLES.iter().map(|role| role.name()).collect();
-    let encodings = encodings(&container.chunks(Some(MAX_CHUNKS))?, &description);
-    let data = json!({ "roles": roles, "names": names.list, "files": files, "encodings": encodings });
+    let chunks = container.chunks(Some(MAX_CHUNKS))?;
+    let encodings = encodings(&chunks, &description);
+    let bounds = bounds(&chunks, &mut names);
+    let data = json!({
+        "roles": roles, "names": names.list, "files": files, "encodings": encodings, "bounds": bounds,
+    });
     // A script element ends at the first "</", regardless of its type.
     let data = data.to_string().replace('<', "\\u003c");
     Ok(filled(&[
@@ -110,12 +117,44 @@ impl Names {
     }
 }
 
+/// The bytes of a value, by the name of its type.
+fn type_bytes(name: &str) -> Option<u64> {
+    let bits = name.trim_start_matches(|c: char| !c.is_ascii_digit()).parse::<u64>().ok();
+    match name {
+        "BOOL" | "CHAR" | "BLOB" | "STRING_ASCII" | "STRING_UTF8" => Some(1),
+        _ if name.starts_with("DATETIME_") || name.starts_with("TIME_") => Some(8),
+        _ => bits.map(|bits| bits / 8),
+    }
+}
+
+/// Bounds of numbers, chunk by chunk: `[table, column, min, max, nulls]`.
+fn bounds(chunks: &[Value], names: &mut Names) -> Vec<Value> {
+    let of = |chunk: &Value, key: &str| {
+        let own = chunk["statistics"].get(key).or_else(|| chunk.get(key));
+        own.filter(|value| value.is_number()).cloned()
+    };
+    let bounded = chunks.iter().filter_map(|chunk| {
+        let (min, max) = (of(chunk, "min")?, of(chunk, "max")?);
+        let table = names.number(chunk["table"].as_str());
+        let column = names.number(chunk["column"].as_str());
+        Some(json!([table, column, min, max, of(chunk, "nulls")]))
+    });
+    bounded.take(MAX_BOUNDS).collect()
+}
+
 /// Sizes by column and encoding, largest first.
 fn encodings(chunks: &[Value], description: &Description) -> Vec<Value> {
     // If all chunks of a column have the same encoding, its description states it once.
     let columns = description.tables.iter().flat_map(|table| &table.columns);
     let filters: BTreeMap<&str, &Value> =
         columns.filter_map(|column| Some((column.name.as_str(), column.extra.get("filters")?))).collect();
+    let columns = description.tables.iter().flat_map(|table| &table.columns);
+    let cell_bytes: BTreeMap<&str, u64> = columns
+        .filter_map(|column| {
+            let values = column.extra.get("cell_val_num").and_then(Value::as_u64)?;
+            Some((column.name.as_str(), type_bytes(&column.kind)?.saturating_mul(values)))
+        })
+        .collect();
     let mut groups = BTreeMap::<(String, String), (u64, u64, u64)>::new();
     for chunk in chunks {
         let word = |keys: &[&str]| keys.iter().find_map(|key| chunk[*key].as_str());
@@ -124,15 +163,18 @@ fn encodings(chunks: &[Value], description: &Description) -> Vec<Value> {
         let of_pages = |key: &str| pages.iter().filter_map(|page| page[key].as_u64()).sum::<u64>();
         let column = word(&["column", "field", "dataset"]).unwrap_or_default();
         let own = filters.get(column).and_then(|list| list.as_array());
-        let filters = own.into_iter().flatten().filter_map(Value::as_str);
+        let filters = own.into_iter().flatten().filter_map(|filter| filter["name"].as_str());
         let mut parts: Vec<&str> =
             [word(&["encoding"]), word(&["compression", "codec"])].into_iter().flatten().collect();
         parts.extend(filters);
+        // The chunks of times that series share have no name.
+        let column = if column.is_empty() && chunk.get("table").is_some() { "time" } else { column };
         let encoding = if parts.is_empty() { "uncompressed".to_owned() } else { parts.join(", ") };
         let stored = number(&["stored_bytes", "compressed", "stored", "data_size", "bytes", "size"]);
         let stored = stored.unwrap_or_else(|| of_pages("compressed_size"));
-        let raw =
-            number(&["raw_bytes", "uncompressed", "raw"]).unwrap_or_else(|| of_pages("uncompressed_size"));
+        let raw = number(&["raw_bytes", "uncompressed", "raw"]);
+        let cells = || Some(chunk["cells"].as_u64()?.saturating_mul(*cell_bytes.get(column)?));
+        let raw = raw.or_else(cells).unwrap_or_else(|| of_pages("uncompressed_size"));
         let group = groups.entry((column.to_owned(), encoding)).or_default();
         *group = (group.0 + 1, group.1 + stored, group.2 + raw);
     }

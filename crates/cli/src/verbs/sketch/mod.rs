@@ -30,7 +30,7 @@ pub(crate) struct Sketch {
     #[arg(long, conflicts_with = "json")]
     html: bool,
 
-    /// Descend to the pages inside chunks (TsFile) [default: the map ends at chunks with their number of pages]
+    /// Descend to the pages inside chunks (TsFile) [default: the map ends at chunks with their number of pages; --html always has them]
     #[arg(long)]
     pages: bool,
 

@@ -6,6 +6,7 @@
   const style = getComputedStyle(document.documentElement);
   const colour = roles.map((role) => style.getPropertyValue("--" + role).trim());
   const names = data.names;
+  const DATA = roles.indexOf("data");
 
   const units = ["B", "KiB", "MiB", "GiB", "TiB"];
   const bytes = (n) => {
@@ -21,6 +22,14 @@
   const describe = (piece) =>
     `${piece[CONTENT]}\nbytes ${count(piece[START])} – ${count(piece[START] + piece[SIZE])} (${bytes(piece[SIZE])})\n` +
     roles[piece[ROLE]] + (label(piece) ? " · " + label(piece) : "");
+
+  // The data of a column has a colour of its own, the same in all tables; everything else has that of its meaning.
+  const palette = ["#4a7fb5", "#5b9a5b", "#b5763f", "#8a6bb0", "#2f8f9d", "#a85a8a", "#7d8a3c", "#b05252", "#5566a8", "#3f8f6f", "#9a6b3f", "#6f7f95"];
+  const bySize = new Map();
+  for (const file of data.files) for (const piece of file.pieces)
+    if (piece[ROLE] === DATA && piece[COLUMN]) bySize.set(piece[COLUMN], (bySize.get(piece[COLUMN]) || 0) + piece[SIZE]);
+  const shade = new Map([...bySize.entries()].sort((a, b) => b[1] - a[1]).map(([column], i) => [column, palette[i % palette.length]]));
+  const tint = (role, column) => (role === DATA && shade.get(column)) || colour[role];
 
   // Legend.
   const totals = roles.map(() => 0);
@@ -97,7 +106,9 @@
 
   // The strip.
   const canvas = byId("strip");
-  let file = data.files[0], low = 0, high = 1, chosen = null;
+  let file = data.files[0], low = 0, high = 1, chosen = null, focus = null;
+  // A row of a table is chosen: its bytes stand out.
+  const lit = (piece) => !focus || focus(piece);
   const end = () => Math.max(1, file.size);
   const firstAfter = (list, byte) => {
     let a = 0, b = list.length;
@@ -111,9 +122,15 @@
     const scale = pixels / (high - low);
     // Pieces below a pixel share one: the meaning with the most bytes gives its colour.
     let pixel = -1, shares = null;
+    const paint = (fill, lit) => {
+      context.fillStyle = fill;
+      context.globalAlpha = lit ? 1 : 0.18;
+    };
     const flush = () => {
       if (!shares) return;
-      context.fillStyle = colour[shares.indexOf(Math.max(...shares))];
+      let most = null;
+      for (const share of shares.values()) if (!most || share.size > most.size) most = share;
+      paint(most.fill, most.lit);
       context.fillRect(pixel, top, 1, height);
       shares = null;
     };
@@ -122,15 +139,19 @@
       const from = (piece[START] - low) * scale, to = (piece[START] + piece[SIZE] - low) * scale;
       if (to - from >= 2) {
         flush();
-        context.fillStyle = colour[piece[ROLE]];
+        paint(tint(piece[ROLE], piece[COLUMN]), lit(piece));
         context.fillRect(Math.max(0, from), top, Math.min(pixels, to) - Math.max(0, from) - (to - from > 4 ? 1 : 0), height);
       } else {
         const at = Math.floor(from);
-        if (at !== pixel || !shares) { flush(); pixel = at; shares = roles.map(() => 0); }
-        shares[piece[ROLE]] += piece[SIZE];
+        if (at !== pixel || !shares) { flush(); pixel = at; shares = new Map(); }
+        const fill = tint(piece[ROLE], piece[COLUMN]), bright = lit(piece), key = fill + bright;
+        const share = shares.get(key) || { fill, lit: bright, size: 0 };
+        share.size += piece[SIZE];
+        shares.set(key, share);
       }
     }
     flush();
+    context.globalAlpha = 1;
   };
   const draw = () => {
     const ratio = devicePixelRatio || 1;
@@ -138,7 +159,7 @@
     canvas.width = width;
     canvas.height = height;
     const context = canvas.getContext("2d");
-    const inner = file.inner.length > 0;
+    const inner = file.nests;
     lane(file.outer, 0, inner ? height * 0.6 : height, width, context);
     if (inner) lane(file.inner, height * 0.64, height * 0.36, width, context);
     if (chosen) {
@@ -168,7 +189,7 @@
   };
   const pieceAt = (event) => {
     const byte = byteAt(event), box = canvas.getBoundingClientRect();
-    const list = file.inner.length && event.clientY - box.top > box.height * 0.62 ? file.inner : file.outer;
+    const list = file.nests && event.clientY - box.top > box.height * 0.62 ? file.inner : file.outer;
     const piece = list[firstAfter(list, byte)];
     return piece && piece[START] <= byte ? piece : null;
   };
@@ -205,9 +226,10 @@
     else return;
     event.preventDefault();
   });
+  const HINT = "Click a piece, or a row of a table, to see its bytes.";
   const choose = (piece, zoom) => {
     chosen = piece;
-    byId("detail").textContent = piece ? describe(piece).replaceAll("\n", " · ") : "";
+    byId("detail").textContent = piece ? describe(piece).replaceAll("\n", " · ") : HINT;
     if (piece && zoom) view(piece[START] - piece[SIZE] * 2, piece[START] + piece[SIZE] * 3);
     redraw();
   };
@@ -243,7 +265,7 @@
       const piece = rows[i], row = document.createElement("div");
       row.className = "row";
       row.style.top = list.scrollTop + (i - first) * ROW + "px";
-      row.style.setProperty("--swatch", colour[piece[ROLE]]);
+      row.style.setProperty("--swatch", tint(piece[ROLE], piece[COLUMN]));
       row.textContent = `${String(piece[START]).padStart(14)} ${String(piece[SIZE]).padStart(12)}  ${"  ".repeat(piece[DEPTH])}${piece[CONTENT]}`;
       row.onclick = () => choose(piece, true);
       list.append(row);
@@ -252,12 +274,53 @@
   list.addEventListener("scroll", scroll);
   byId("search").addEventListener("input", fill);
 
-  // Sizes by column.
-  const cell = (row, text, number) => {
-    const out = row.insertCell();
-    out.textContent = text;
-    if (number) out.className = "n";
+  // Tables: a click on a title sorts, a click on a row shows its bytes in the strip.
+  const table = (id, rows, most) => {
+    const place = byId(id), body = place.tBodies[0], heads = [...place.tHead.rows[0].cells];
+    let sorted = rows, by = -1, up = false, all = false, active = null;
+    const show = () => {
+      body.replaceChildren();
+      for (const one of all ? sorted.slice(0, 5000) : sorted.slice(0, most)) {
+        const row = body.insertRow();
+        row.className = one === active ? "on" : "";
+        one.cells.forEach((value, i) => {
+          const cell = row.insertCell();
+          cell.textContent = one.shown[i];
+          if (heads[i].className) cell.className = "n";
+        });
+        if (one.swatch) row.cells[0].style.setProperty("--swatch", one.swatch);
+        row.cells[0].classList.toggle("swatch", Boolean(one.swatch));
+        row.onclick = () => {
+          active = active === one ? null : one;
+          focus = active && active.focus;
+          show();
+          redraw();
+        };
+      }
+      if (id !== "columns") return;
+      byId("more").hidden = all || rows.length <= most;
+      byId("more").textContent = `show all ${count(rows.length)}`;
+    };
+    if (id === "columns") byId("more").onclick = () => { all = true; show(); };
+    heads.forEach((head, i) => {
+      head.onclick = () => {
+        up = by === i ? !up : !head.className;
+        by = i;
+        const order = (a, b) => (a.cells[i] < b.cells[i] ? -1 : a.cells[i] > b.cells[i] ? 1 : 0);
+        sorted = [...rows].sort((a, b) => (up ? order(a, b) : order(b, a)));
+        heads.forEach((other) => other.removeAttribute("aria-sort"));
+        head.setAttribute("aria-sort", up ? "ascending" : "descending");
+        show();
+      };
+    });
+    show();
   };
+
+  // Sizes by column. In a file of many tables the same column of all of them is one.
+  const tables = new Set();
+  for (const one of data.files) for (const piece of one.pieces) if (piece[TABLE]) tables.add(piece[TABLE]);
+  const joined = tables.size > 3;
+  const named = (piece) => (joined ? names[piece[COLUMN]] || (piece[TABLE] ? "" : label(piece)) : label(piece));
   const groups = new Map();
   let whole = 0;
   for (const one of data.files) {
@@ -265,60 +328,116 @@
     one.inner = one.pieces.filter((p) => p[DEPTH] > 0 && !(p[SIZE] === 0));
     // Nested pieces may lie in each other; the deepest come last and are drawn over the others.
     one.inner.sort((a, b) => a[START] - b[START] || a[DEPTH] - b[DEPTH]);
+    // A lane of its own is for files that nest, not for a few parts of a footer.
+    one.nests = one.inner.reduce((sum, p) => sum + (p[DEPTH] === 1 ? p[SIZE] : 0), 0) > one.size / 5;
     whole += one.size;
     const columns = new Set(one.pieces.filter((p) => p[COLUMN]).map((p) => p[DEPTH]));
     const depth = columns.size ? Math.min(...columns) : 0;
     for (const piece of one.pieces) {
       if (piece[DEPTH] !== depth && !(piece[DEPTH] === 0 && !piece[COLUMN])) continue;
-      const own = label(piece);
-      const inside = piece[DEPTH] === 0 && depth > 0 && piece[ROLE] === roles.indexOf("data");
+      const inside = piece[DEPTH] === 0 && depth > 0 && piece[ROLE] === DATA;
       if (inside) continue;
+      const time = joined && piece[ROLE] === DATA && piece[TABLE] && !piece[COLUMN];
+      const own = time ? "time" : named(piece);
       const key = own ? `${own}\u0000${piece[ROLE]}` : `\u0000${piece[ROLE]}`;
-      const group = groups.get(key) || { name: own || roles[piece[ROLE]], role: piece[ROLE], size: 0, pieces: 0 };
+      const group = groups.get(key) || { name: own || roles[piece[ROLE]], role: piece[ROLE], column: piece[COLUMN], own, size: 0, pieces: 0 };
       group.size += piece[SIZE];
       group.pieces += 1;
       groups.set(key, group);
     }
   }
   const sizes = [...groups.values()].sort((a, b) => b.size - a.size);
-  for (const group of sizes.slice(0, 500)) {
-    const row = byId("columns").tBodies[0].insertRow();
-    cell(row, group.name + (group.name === roles[group.role] ? "" : ` (${roles[group.role]})`));
-    cell(row, count(group.pieces), true);
-    cell(row, bytes(group.size), true);
-    cell(row, whole ? ((100 * group.size) / whole).toFixed(1) + " %" : "", true);
+  if (joined) byId("by-column").textContent = `By column, of ${count(tables.size)} tables`;
+  table("columns", sizes.map((group) => {
+    const name = group.name + (group.name === roles[group.role] ? "" : ` (${roles[group.role]})`);
+    const share = whole ? (100 * group.size) / whole : 0;
+    return {
+      cells: [name, group.pieces, group.size, share],
+      shown: [name, count(group.pieces), bytes(group.size), share.toFixed(1) + " %"],
+      swatch: tint(group.role, group.column),
+      focus: (piece) => piece[ROLE] === group.role && (group.column ? piece[COLUMN] === group.column && (joined || label(piece) === group.own) : !piece[COLUMN]),
+    };
+  }), 24);
+  table("encodings", data.encodings.map((one) => {
+    const ratio = one.raw && one.stored ? one.raw / one.stored : 0;
+    return {
+      cells: [one.column, one.encoding, one.pieces, one.stored, one.raw, ratio],
+      shown: [one.column, one.encoding, count(one.pieces), bytes(one.stored), one.raw ? bytes(one.raw) : "–", ratio ? ratio.toFixed(2) + "×" : "–"],
+      focus: (piece) => piece[ROLE] === DATA && names[piece[COLUMN]] === one.column,
+    };
+  }), 500);
+
+  // Bounds of the values of a column, chunk by chunk.
+  const series = new Map();
+  for (const [of, column, min, max, nulls] of data.bounds || []) {
+    const name = [names[of], names[column]].filter(Boolean).join(" · ");
+    if (!series.has(name)) series.set(name, { column, list: [] });
+    series.get(name).list.push([min, max, nulls]);
   }
-  for (const one of data.encodings) {
-    const row = byId("encodings").tBodies[0].insertRow();
-    cell(row, one.column);
-    cell(row, one.encoding);
-    cell(row, count(one.pieces), true);
-    cell(row, bytes(one.stored), true);
-    cell(row, one.raw ? bytes(one.raw) : "", true);
-    cell(row, one.raw && one.stored ? (one.raw / one.stored).toFixed(2) + "×" : "", true);
+  const values = byId("values-map"), pick = byId("values-of");
+  const drawValues = () => {
+    const found = series.get(pick.value);
+    if (!found) return;
+    const ratio = devicePixelRatio || 1, width = Math.max(1, Math.round(values.clientWidth * ratio)), height = Math.round(120 * ratio);
+    values.width = width;
+    values.height = height;
+    const context = values.getContext("2d");
+    const least = Math.min(...found.list.map((b) => b[0])), most = Math.max(...found.list.map((b) => b[1]));
+    const step = width / found.list.length, y = (value) => height - 4 - ((value - least) / (most - least || 1)) * (height - 8);
+    context.fillStyle = shade.get(found.column) || colour[DATA];
+    found.list.forEach(([min, max], i) => {
+      context.fillRect(i * step, y(max), Math.max(1, step - (step > 3 ? 1 : 0)), Math.max(2, y(min) - y(max)));
+    });
+    let rising = true, nulls = 0;
+    found.list.forEach((b, i) => {
+      if (i && b[0] < found.list[i - 1][1]) rising = false;
+      nulls += b[2] || 0;
+    });
+    byId("values-range").textContent = `${count(found.list.length)} chunk${found.list.length === 1 ? "" : "s"}, from ${least} to ${most}` +
+      (found.list.length > 1 ? (rising ? ", in ascending order" : ", in no order") : "") + (nulls ? `, ${count(nulls)} nulls` : "");
+  };
+  if (series.size) {
+    byId("values").hidden = false;
+    for (const name of [...series.keys()].slice(0, 2000)) pick.append(new Option(name, name));
+    pick.addEventListener("input", drawValues);
   }
 
   const open = (next) => {
     file = next;
     chosen = null;
     byId("strip-name").textContent = `${file.name}, ${bytes(file.size)}`;
-    byId("detail").textContent = "";
+    byId("detail").textContent = HINT;
     view(0, end());
     fill();
   };
   const maps = () => {
-    treemap(byId("size-map"), sizes.map((g) => ({ name: g.name, size: g.size, colour: colour[g.role], more: `${roles[g.role]}, ${count(g.pieces)} pieces` })));
+    treemap(byId("size-map"), sizes.map((g) => ({ name: g.name, size: g.size, colour: tint(g.role, g.column), more: `${roles[g.role]}, ${count(g.pieces)} pieces` })));
     if (data.files.length > 1) {
       byId("files").hidden = false;
+      // Names begin with what all have in common, and end in what matters.
+      const common = data.files.map((one) => one.name).reduce((a, b) => {
+        let n = 0;
+        while (n < a.length && a[n] === b[n]) n += 1;
+        return a.slice(0, n);
+      });
+      const cut = common.lastIndexOf("/") + 1;
       const items = data.files.map((one) => {
-        const parts = roles.map(() => 0);
-        for (const piece of one.outer) parts[piece[ROLE]] += piece[SIZE];
-        return { name: one.name, size: one.size, colour: colour[parts.indexOf(Math.max(...parts))], more: `${count(one.pieces.length)} pieces`, file: one };
+        const parts = new Map();
+        for (const piece of one.outer) {
+          const fill = tint(piece[ROLE], piece[COLUMN]), part = parts.get(fill) || { fill, size: 0, name: "" };
+          part.size += piece[SIZE];
+          if (piece[ROLE] === DATA && piece[COLUMN]) part.name = label(piece);
+          parts.set(fill, part);
+        }
+        const most = [...parts.values()].sort((a, b) => b.size - a.size)[0] || { fill: colour[DATA], name: "" };
+        const short = one.name.slice(cut).replace(/[0-9a-f]{32}/g, (hash) => hash.slice(0, 6) + "…");
+        return { name: most.name ? `${most.name} · ${short}` : short, size: one.size, colour: most.fill, more: `${one.name}\n${count(one.pieces.length)} pieces`, file: one };
       });
       treemap(byId("file-map"), items, (item) => open(item.file));
     }
   };
   if (file) open(data.files.reduce((best, one) => (one.size > best.size ? one : best), file));
   maps();
-  addEventListener("resize", () => { maps(); redraw(); scroll(); });
+  drawValues();
+  addEventListener("resize", () => { maps(); redraw(); scroll(); drawValues(); });
 })();

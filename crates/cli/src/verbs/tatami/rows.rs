@@ -4,12 +4,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, RecordBatch};
+use arrow_schema::DataType;
 use clap::Args;
 use serde_json::{Value, json};
 use tesselle::foreign::JsonLines;
 use tesselle::storage::Staged;
 use tesselle::tatami::{Collection, File};
-use tesselle::{Driver, DriverOptions, Error, OpenOptions, Result};
+use tesselle::{Driver, DriverOptions, Error, OpenOptions, Opener, Result, Scalar, StoredTypes};
 
 use super::given;
 use crate::forms::{self, Form};
@@ -81,7 +82,7 @@ impl Lookup {
             self.in_collection(&Collection::open(&location, &options)?)?
         } else {
             let file = File::open(&location, &options)?;
-            let row = file.lookup(&file.parse_key(&self.key)?)?;
+            let row = file.lookup(&self.key_of(&file)?)?;
             row.map(|row| (file, None, row))
         };
         let Some((file, member, row)) = found else {
@@ -92,7 +93,7 @@ impl Lookup {
             }
             return Ok(Outcome::Fine);
         };
-        let batch = file.take(&[row], names(self.columns.as_ref()).as_deref())?;
+        let batch = types_of(&file)?.restore(&file.take(&[row], names(self.columns.as_ref()).as_deref())?)?;
         if json {
             let values = objects(&batch)?.into_iter().next();
             let mut object = json!({ "row": row, "values": values });
@@ -108,12 +109,26 @@ impl Lookup {
         Ok(Outcome::Fine)
     }
 
+    /// The key as it is stored.
+    fn key_of(&self, file: &File) -> Result<Scalar> {
+        let key = file.sort_key();
+        // Dates are stored as times, which are written alike; others are numbers of another meaning.
+        let is_date =
+            |name: &str| Ok::<_, Error>(matches!(types_of(file)?.own(name), Some(DataType::Date32)));
+        if let Some(key) = &key
+            && !is_date(key)?
+        {
+            types_of(file)?.refuse([key.as_str()], "a lookup")?;
+        }
+        file.parse_key(&self.key)
+    }
+
     fn in_collection(&self, collection: &Collection) -> Result<Option<(File, Option<String>, u64)>> {
         let Some(sorted) = collection.members().iter().find(|member| !member.sort_column.is_empty()) else {
             return Err(Error::invalid(format!("no file of '{}' is sorted by a key", self.uri))
                 .hint("use 'tess cat --where' to search all rows"));
         };
-        let key = collection.open_member(sorted)?.parse_key(&self.key)?;
+        let key = self.key_of(&collection.open_member(sorted)?)?;
         let Some((path, row)) = collection.lookup(&key)? else { return Ok(None) };
         let member = collection.members().iter().find(|member| member.path == path);
         let member = member.ok_or_else(|| Error::internal("a member is not listed"))?;
@@ -128,7 +143,7 @@ impl Take {
         if let Some(column) = &self.blob {
             return self.blob(&file, column, &rows, json);
         }
-        let batch = file.take(&rows, names(self.columns.as_ref()).as_deref())?;
+        let batch = types_of(&file)?.restore(&file.take(&rows, names(self.columns.as_ref()).as_deref())?)?;
         if json {
             let values = objects(&batch)?;
             let rows: Vec<Value> =
@@ -179,6 +194,11 @@ impl Take {
         }
         Ok(Outcome::Fine)
     }
+}
+
+/// The columns of a file that are stored in other types than they have.
+fn types_of(file: &File) -> Result<StoredTypes> {
+    Opener::new().open_at(file.location().clone())?.stored_types()
 }
 
 /// Single rows need no extra threads.

@@ -12,7 +12,7 @@ use schema::ByHand;
 use serde_json::{Value, json};
 use tesselle::tiledb::filter::Key;
 use tesselle::tiledb::write::{ArrayWriter, OnNull, Written};
-use tesselle::{DatasetTable, Driver, Error, Location, Opener, Predicate, Result, Selection};
+use tesselle::{DatasetTable, Driver, Error, Location, Opener, Predicate, Result, Selection, StoredTypes};
 use upkeep::What;
 use write::Place;
 
@@ -266,6 +266,8 @@ impl TileDb {
             Tool::Delete { array, condition, null_too, timestamp } => {
                 self.refuse_times("delete")?;
                 let on_null = if *null_too { OnNull::Delete } else { OnNull::Refuse };
+                // The condition is stored in the array, and compares what is stored there.
+                self.stored_types(array)?.refuse(condition.columns(), "a delete condition")?;
                 let commit = self.open(array)?.delete(condition, on_null, *timestamp)?;
                 self.report(&json!({ "commit": commit }), &format!("{commit}\n"))
             }
@@ -310,6 +312,11 @@ impl TileDb {
 
     fn open(&self, array: &str) -> Result<ArrayWriter> {
         ArrayWriter::open(&Location::local(array)?, self.key()?)
+    }
+
+    /// The columns of an array that are stored in other types than they have.
+    fn stored_types(&self, array: &str) -> Result<StoredTypes> {
+        Opener::new().options(self.read.options()?).open(array)?.stored_types()
     }
 
     fn source(&self, uri: &str, driver: &Driver) -> Result<DatasetTable> {

@@ -2,10 +2,12 @@
 
 use arrow_array::{ArrayRef, RecordBatch};
 use serde_json::{Value, json};
+use tesselle::core::RowStream;
 use tesselle::tiledb::write::{ArrayWriter, NewSchema, SparseOptions, Written};
 use tesselle::tiledb::{self, ArrayKind, Bounds};
 use tesselle::{
-    DatasetTable, Driver, Error, Format, Location, Result, Scalar, Selection, Settings, WriteOptions,
+    DatasetTable, Driver, Error, Format, Location, Result, Scalar, Selection, Settings, StoredTypes,
+    WriteOptions,
 };
 
 use super::TileDb;
@@ -60,6 +62,7 @@ impl TileDb {
         }
         let writer = writer.with_driver(driver);
         let source = self.source(input, driver)?;
+        let types = self.stored_types(array)?;
         if writer.schema().kind == ArrayKind::Sparse {
             if place.region.is_some() {
                 return Err(Error::invalid(
@@ -67,11 +70,16 @@ impl TileDb {
                 ));
             }
             let options = SparseOptions::default().with_timestamp(place.timestamp);
-            let rows = source.scan().on(driver).rows()?;
-            return self.report_written(&writer.write_sparse_all(rows.into_batches(), &options)?);
+            let rows = types.store(rows_of(&source, driver)?)?;
+            return self.report_written(&writer.write_sparse_all(rows.batches, &options)?);
         }
-        self.report_written(&write_dense(&writer, &source, place, driver)?)
+        self.report_written(&write_dense(&writer, &source, &types, place, driver)?)
     }
+}
+
+fn rows_of(source: &DatasetTable, driver: &Driver) -> Result<RowStream<'static>> {
+    let rows = source.scan().on(driver).rows()?;
+    Ok(RowStream { schema: rows.schema(), batches: Box::new(rows.into_batches()) })
 }
 
 /// Where rows are written to.
@@ -103,6 +111,7 @@ fn check_shape(region: &[Bounds], shape: &[u64]) -> Result<()> {
 fn write_dense(
     writer: &ArrayWriter,
     source: &DatasetTable,
+    types: &StoredTypes,
     place: &Place<'_>,
     driver: &Driver,
 ) -> Result<Written> {
@@ -117,13 +126,14 @@ fn write_dense(
     }
     if let (Some(view), [attribute]) = (source.array(), writer.schema().attributes.as_slice()) {
         // The column names of an array file do not matter: its values become those of the only attribute.
+        types.refuse([attribute.name.as_str()], "an array")?;
         let place = region.take().map_or_else(|| writer.dense_box(None), Ok)?;
         check_shape(&place, view.shape())?;
         region = Some(place);
         only = Some(attribute.name.clone());
     }
     let rows = || {
-        let rows = source.scan().on(driver).rows()?.into_batches();
+        let rows = types.store(rows_of(source, driver)?)?.batches;
         Ok::<_, Error>(rows.map(|batch| match &only {
             Some(name) => values_as(&batch?, name),
             None => batch,

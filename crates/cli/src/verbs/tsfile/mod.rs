@@ -37,7 +37,7 @@ enum Tool {
     /// Count, bounds, sum, first and last point of each series, from statistics if they cover the time range
     #[command(after_help = "\
 Example:
-  tess tsfile stats plant.tsfile --series root.plant.pump --from 1700000000000
+  tess tsfile stats plant.tsfile --series root.plant.pump --from 2025-02-01 --to 2025-02-28
 
 Only pages that statistics do not cover are decoded: those at the ends of the time range, with
 deletions, overlapped by others, with NaN, or in a lossy encoding. Bounds exclude
@@ -50,12 +50,12 @@ NaN. The sum is exact for INT32, else a double as in statistics.")]
         #[arg(long, value_name = "PATH")]
         series: Vec<String>,
 
-        /// First time to include, as stored
-        #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+        /// First time to include: as stored, or ISO 8601
+        #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = first_time)]
         from: Option<i64>,
 
-        /// Last time to include
-        #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+        /// Last time to include; a date includes its whole day
+        #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = last_time)]
         to: Option<i64>,
     },
     /// Show the time range of each device, from .tsfile.resource files
@@ -108,12 +108,12 @@ The file itself is not changed. Reads apply the deletion; 'tess convert' and
         #[arg(long, value_delimiter = ',', requires = "table")]
         columns: Vec<String>,
 
-        /// First time to delete [default: from the start]
-        #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+        /// First time to delete: as stored, or ISO 8601 [default: from the start]
+        #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = first_time)]
         from: Option<i64>,
 
-        /// Last time to delete [default: to the end]
-        #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+        /// Last time to delete; a date includes its whole day [default: to the end]
+        #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = last_time)]
         to: Option<i64>,
     },
     /// Merge a data directory into one file, without deleted points, and write its .resource file
@@ -246,6 +246,26 @@ impl Tool {
     }
 }
 
+/// Milliseconds of a day.
+const DAY: i64 = 86_400_000;
+
+/// A time as files store it: a number, or ISO 8601 in milliseconds.
+fn first_time(text: &str) -> std::result::Result<i64, String> {
+    if let Ok(stored) = text.trim().parse() {
+        return Ok(stored);
+    }
+    let nanos = arrow_cast::parse::string_to_timestamp_nanos(text.trim())
+        .map_err(|_| "use the number that is stored, or ISO 8601 such as 2025-02-01T12:00:00".to_owned())?;
+    Ok(nanos.div_euclid(1_000_000))
+}
+
+/// Like [`first_time`]; of a date, the end of the day.
+fn last_time(text: &str) -> std::result::Result<i64, String> {
+    let time = first_time(text)?;
+    let is_date = text.trim().parse::<i64>().is_err() && !text.contains(':');
+    Ok(if is_date { time + DAY - 1 } else { time })
+}
+
 fn deleted_text(answer: &Value) -> String {
     let files = format::counted(answer["files"].as_u64().unwrap_or_default(), "file");
     format!("deletions recorded: {} series in {files}\n", answer["series"])
@@ -322,4 +342,20 @@ fn directory_text(answer: &Value) -> String {
         devices_text(&mut text, file);
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_stored_numbers_or_iso_8601() {
+        assert_eq!(first_time("-5"), Ok(-5));
+        assert_eq!(last_time("1700000000000"), Ok(1_700_000_000_000));
+        assert_eq!(first_time("2025-02-01"), Ok(1_738_368_000_000));
+        assert_eq!(last_time("2025-02-01"), Ok(1_738_368_000_000 + DAY - 1));
+        assert_eq!(last_time("2025-02-01T00:00:00Z"), Ok(1_738_368_000_000));
+        assert_eq!(first_time("1969-12-31T23:59:59.5"), Ok(-500));
+        assert!(first_time("yesterday").is_err());
+    }
 }

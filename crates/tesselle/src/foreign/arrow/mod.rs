@@ -1,5 +1,6 @@
 //! Arrow IPC: lossless and typed. A file is read by the record batches of its footer, a stream from start to end.
 
+mod dictionaries;
 mod file;
 mod stream;
 mod write;

@@ -1,15 +1,16 @@
 //! Writing of Arrow IPC: with an index at the end, or sequentially into a pipe.
 
 use arrow_array::RecordBatch;
-use arrow_ipc::writer::{FileWriter, StreamWriter};
+use arrow_ipc::writer::{DictionaryHandling, FileWriter, IpcWriteOptions, StreamWriter};
 use arrow_schema::SchemaRef;
 use tesselle_core::storage::Staged;
 use tesselle_core::{Result, Sink, Summary};
 
+use super::dictionaries::Dictionaries;
 use crate::foreign::writer::{Failure, StagedWriter};
 
 enum Writer {
-    File(FileWriter<StagedWriter>),
+    File(FileWriter<StagedWriter>, Dictionaries),
     Stream(StreamWriter<StagedWriter>),
 }
 
@@ -26,7 +27,9 @@ pub(super) fn sink(out: Box<dyn Staged>, schema: &SchemaRef) -> Result<Box<dyn S
     let writer = if is_pipe {
         StreamWriter::try_new(out, schema).map(Writer::Stream)
     } else {
-        FileWriter::try_new(out, schema).map(Writer::File)
+        let options = IpcWriteOptions::default().with_dictionary_handling(DictionaryHandling::Delta);
+        FileWriter::try_new_with_options(out, schema, options)
+            .map(|writer| Writer::File(writer, Dictionaries::new(schema)))
     };
     let writer = writer.map_err(|e| failed.or_refused("Arrow", e))?;
     Ok(Box::new(IpcSink { writer, failed, rows: 0 }))
@@ -36,7 +39,9 @@ impl Sink for IpcSink {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         self.rows += batch.num_rows() as u64;
         let written = match &mut self.writer {
-            Writer::File(writer) => writer.write(batch),
+            Writer::File(writer, dictionaries) => {
+                dictionaries.join(batch).and_then(|batch| writer.write(&batch))
+            }
             Writer::Stream(writer) => writer.write(batch),
         };
         written.map_err(|e| self.failed.or_refused("Arrow", e))
@@ -45,7 +50,7 @@ impl Sink for IpcSink {
     fn finish(self: Box<Self>) -> Result<Summary> {
         // `into_inner` writes the end of the file or stream first.
         let out = match self.writer {
-            Writer::File(writer) => writer.into_inner(),
+            Writer::File(writer, _) => writer.into_inner(),
             Writer::Stream(writer) => writer.into_inner(),
         };
         let out = out.map_err(|e| self.failed.or_refused("Arrow", e))?.into_inner();

@@ -61,6 +61,11 @@ impl ZarrOptions {
         Self(self.0.with_list("axes", columns))
     }
 
+    /// Sets whether a single array is put into a group under its name, as xarray opens it `[default: false]`.
+    pub fn group(self, group: bool) -> Self {
+        Self(self.0.with("group", group))
+    }
+
     /// Sets the value of nulls.
     pub fn fill(self, value: impl ToString) -> Self {
         Self(self.0.with("fill", value))

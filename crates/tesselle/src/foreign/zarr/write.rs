@@ -1,11 +1,12 @@
 //! Writing of arrays: chunks are staged next to the target, then the metadata, then the whole folder replaces the
 //! target.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch};
-use arrow_schema::{DataType, SchemaRef};
+use arrow_schema::{DataType, Fields, SchemaRef};
 use serde_json::{Map, Value, json};
 use tesselle_codec::compress::Compressor;
 use tesselle_core::array::read_region_here;
@@ -20,7 +21,9 @@ use super::meta::{ArrayMeta, FILE};
 use super::names::groups;
 
 /// The settings of a write.
-const SETTINGS: [&str; 7] = ["chunk", "codec", "level", "shape", "axes", "order", "fill"];
+const SETTINGS: [&str; 8] = ["chunk", "codec", "level", "shape", "axes", "order", "fill", "group"];
+/// The name of an array in a group, where it has none.
+const UNNAMED: &str = "data";
 /// Default bytes of a chunk.
 const CHUNK: u64 = 1 << 20;
 
@@ -113,7 +116,13 @@ pub(super) fn write_array(
 ) -> Result<Summary> {
     let plan = Plan::parse(&options.settings)?;
     let kind = (source.dtype(), false);
-    let meta = plan.meta(source.shape(), source.tile_shape(), kind, source.axis_names(), attributes)?;
+    let grouped = grouped(&options.settings)?;
+    let name = options.table.as_deref().filter(|name| !name.is_empty()).unwrap_or(UNNAMED);
+    let inner = if grouped { groups([name])? } else { BTreeSet::new() };
+    let prefix = if grouped { format!("{name}/") } else { String::new() };
+    let nothing = Map::new();
+    let own = if grouped { &nothing } else { attributes };
+    let meta = plan.meta(source.shape(), source.tile_shape(), kind, source.axis_names(), own)?;
     let staged = Staged::new(target, options.overwrite)?;
     let counts: Vec<u64> = meta.shape.iter().zip(&meta.chunk).map(|(n, chunk)| n.div_ceil(*chunk)).collect();
     let total = counts.iter().try_fold(1_u64, |n, count| n.checked_mul(*count));
@@ -135,12 +144,15 @@ pub(super) fn write_array(
             let mut cells = vec![0; shape.iter().product::<u64>() as usize * meta.dtype.size()];
             read_region_here(source, &Region { spans }, &mut cells, driver)?;
             let stored = meta.codecs.encode(padded(cells, &shape, &meta.chunk, meta.dtype.size()))?;
-            staged.put(&meta.key(&at), &stored)?;
+            staged.put(&format!("{prefix}{}", meta.key(&at)), &stored)?;
             Ok(stored.len() as u64)
         })?;
         written += sizes.iter().sum::<u64>();
     }
-    staged.put(FILE, &pretty(&meta.to_json())?)?;
+    staged.put(&format!("{prefix}{FILE}"), &pretty(&meta.to_json())?)?;
+    if grouped {
+        staged.put_groups(attributes, inner)?;
+    }
     staged.commit()?;
     let rows = meta.shape.iter().product();
     Ok(Summary { rows, bytes: written, pieces: total, ..Summary::default() })
@@ -198,6 +210,21 @@ impl Staged {
         std::fs::write(&path, bytes).map_err(|e| failed(&path, e))
     }
 
+    /// Describes the hierarchy: the root with its attributes, and the groups below it.
+    fn put_groups<'a>(
+        &self,
+        attributes: &Map<String, Value>,
+        inner: impl IntoIterator<Item = &'a str>,
+    ) -> Result<()> {
+        let root = json!({ "zarr_format": 3, "node_type": "group", "attributes": attributes });
+        self.put(FILE, &pretty(&root)?)?;
+        for group in inner {
+            let inner = json!({ "zarr_format": 3, "node_type": "group", "attributes": {} });
+            self.put(&format!("{group}/{FILE}"), &pretty(&inner)?)?;
+        }
+        Ok(())
+    }
+
     /// Where the file of a key is written; its folder exists.
     pub(super) fn place(&self, key: &str) -> Result<PathBuf> {
         let path = PathBuf::from(self.folder.join(key)?.path());
@@ -227,13 +254,18 @@ fn numbers(settings: &Settings, name: &str) -> Result<Option<Vec<u64>>> {
     list.map(Some)
 }
 
+/// Whether a single array is put into a group under its name, as xarray opens it, instead of being the target itself.
+fn grouped(settings: &Settings) -> Result<bool> {
+    Ok(settings.parse("group", "true or false")?.unwrap_or(false))
+}
+
 /// How many leading columns are axes: a number, or their names.
 pub(super) fn rank(settings: &Settings) -> usize {
     settings.get("axes").map_or(0, |text| text.parse().unwrap_or_else(|_| text.split(',').count()))
 }
 
 /// Accepts rows in row-major order: the first columns are the axes, each other one becomes an array. A single array is
-/// the target itself, several form a group.
+/// the target itself unless `group=true`, several form a group.
 pub(super) fn sink(
     target: &Location,
     schema: &SchemaRef,
@@ -263,7 +295,7 @@ pub(super) fn sink(
             .suggest("add {}", [Action::setting("shape", "N,M")]));
     }
     let axes: Vec<String> = match rank {
-        0 => vec!["row".to_owned()],
+        0 => vec![row_axis(fields)],
         _ => fields.iter().take(rank).map(|field| field.name().clone()).collect(),
     };
     let inner: Vec<u64> = shape.iter().flatten().skip(1).copied().collect();
@@ -285,17 +317,18 @@ pub(super) fn sink(
         let meta = plan.meta(&like, &[], kind, &axes, attributes)?;
         columns.push(Column { name: field.name().clone(), meta, pending: Vec::new(), bands: 0 });
     }
-    let groups = match columns.as_slice() {
+    let grouped = columns.len() > 1 || grouped(settings)?;
+    let groups = if grouped {
+        let inner = groups(columns.iter().map(|column| column.name.as_str()))?;
+        inner.into_iter().map(str::to_owned).collect()
+    } else {
         // The target itself is the array, so it has no name.
-        [_] => Vec::new(),
-        several => {
-            let inner = groups(several.iter().map(|column| column.name.as_str()))?;
-            inner.into_iter().map(str::to_owned).collect()
-        }
+        Vec::new()
     };
     let staged = Staged::new(target, options.overwrite)?;
     Ok(Box::new(ZarrSink {
         staged,
+        grouped,
         groups,
         rank,
         first: shape.and_then(|shape| shape.first().copied()),
@@ -310,6 +343,16 @@ pub(super) fn sink(
     }))
 }
 
+/// The name of the axis of rows: none of the columns has it.
+fn row_axis(columns: &Fields) -> String {
+    let is_free = |name: &str| columns.iter().all(|column| column.name() != name);
+    let mut name = "row".to_owned();
+    while !is_free(&name) {
+        name.push('_');
+    }
+    name
+}
+
 struct Column {
     name: String,
     meta: ArrayMeta,
@@ -320,6 +363,8 @@ struct Column {
 
 struct ZarrSink {
     staged: Staged,
+    /// Whether the target is a group of arrays.
+    grouped: bool,
     /// The groups between the root and arrays whose names are paths.
     groups: Vec<String>,
     rank: usize,
@@ -370,8 +415,7 @@ impl ZarrSink {
         let counts: Vec<u64> =
             self.inner.iter().zip(&meta.chunk[1..]).map(|(n, chunk)| n.div_ceil(*chunk)).collect();
         let total: u64 = counts.iter().product();
-        let prefix =
-            if self.columns.len() == 1 { String::new() } else { format!("{}/", self.columns[number].name) };
+        let prefix = if self.grouped { format!("{}/", self.columns[number].name) } else { String::new() };
         let (staged, inner, band) = (&self.staged, &self.inner, self.columns[number].bands);
         let meta = &self.columns[number].meta;
         let sizes = self.driver.try_map(0..total, |chunk| {
@@ -459,22 +503,16 @@ impl Sink for ZarrSink {
                 self.write_band(number, &rest)?;
             }
         }
-        let several = self.columns.len() > 1;
         for column in &mut self.columns {
             column.meta.shape[0] = self.rows / row;
-            let key = if several { format!("{}/{FILE}", column.name) } else { FILE.to_owned() };
-            if several {
+            let key = if self.grouped { format!("{}/{FILE}", column.name) } else { FILE.to_owned() };
+            if self.grouped {
                 column.meta.attributes = Map::new();
             }
             self.staged.put(&key, &pretty(&column.meta.to_json())?)?;
         }
-        if several {
-            let group = json!({ "zarr_format": 3, "node_type": "group", "attributes": self.attributes });
-            self.staged.put(FILE, &pretty(&group)?)?;
-            for inner in &self.groups {
-                let group = json!({ "zarr_format": 3, "node_type": "group", "attributes": {} });
-                self.staged.put(&format!("{inner}/{FILE}"), &pretty(&group)?)?;
-            }
+        if self.grouped {
+            self.staged.put_groups(&self.attributes, self.groups.iter().map(String::as_str))?;
         }
         let summary =
             Summary { rows: self.rows, bytes: self.bytes, pieces: self.pieces, ..Summary::default() };
