@@ -207,7 +207,7 @@ fn what_may_not_be_read_is_not_missing() {
             continue;
         }
         let mode = std::fs::metadata(&file).unwrap().permissions();
-        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0)).unwrap();
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o000)).unwrap();
         for call in [vec!["verify", "--deep"], vec!["repair"], vec!["cat"]] {
             let end = if call[0] == "repair" { vec![path(&target)] } else { vec![] };
             let out = unprivileged(&[&call[..], &[path(&container)], &end[..]].concat());
