@@ -55,17 +55,17 @@ fn is_read(call: &Call, place: &Path, input: &str) -> bool {
 }
 
 /// A change of the input by somebody else.
-struct Change {
+struct Change<'a> {
     /// The input of the commands.
-    input: &'static str,
+    input: &'a str,
     /// Makes the change in a folder.
-    make: fn(&Path),
+    make: &'a dyn Fn(&Path),
     /// Whether the answer must be that of the old state or of the new one; otherwise the command may also fail in words.
     must_answer: bool,
 }
 
 /// Makes the change before each read of each command.
-fn check(prepare: &[&str], commands: &[&str], change: &Change) {
+fn check(prepare: &[&str], commands: &[&str], change: &Change<'_>) {
     let source = prepared(prepare);
     for command in commands {
         let scratch = tempfile::tempdir().unwrap();
@@ -112,7 +112,7 @@ fn truncated(place: &Path, name: &str) {
 
 #[test]
 fn a_file_that_is_replaced_while_it_is_read_has_its_old_or_its_new_content() {
-    for (prepare, commands, input, make) in [
+    for (prepare, commands, input, other) in [
         (
             ["convert rows.csv x.parquet", "convert few.csv y.parquet"],
             [
@@ -122,7 +122,7 @@ fn a_file_that_is_replaced_while_it_is_read_has_its_old_or_its_new_content() {
             ]
             .as_slice(),
             "x.parquet",
-            (|place| renamed(place, "y.parquet", "x.parquet")) as fn(&Path),
+            "y.parquet",
         ),
         (
             ["convert rows.csv x.tatami", "convert more.csv y.tatami"],
@@ -132,7 +132,7 @@ fn a_file_that_is_replaced_while_it_is_read_has_its_old_or_its_new_content() {
                 "sql `SELECT a, sum(b) FROM 'x.tatami' GROUP BY a ORDER BY a` --as csv",
             ],
             "x.tatami",
-            |place| renamed(place, "y.tatami", "x.tatami"),
+            "y.tatami",
         ),
         (
             ["convert rows.csv x.tsfile --columns time,a,b", "convert few.csv y.tsfile"],
@@ -142,7 +142,7 @@ fn a_file_that_is_replaced_while_it_is_read_has_its_old_or_its_new_content() {
                 "sql `SELECT sum(a) FROM 'x.tsfile' WHERE b > 2` --as csv",
             ],
             "x.tsfile",
-            |place| renamed(place, "y.tsfile", "x.tsfile"),
+            "y.tsfile",
         ),
         (
             ["convert cells.npy x.tet", "convert next.npy y.tet"],
@@ -153,22 +153,23 @@ fn a_file_that_is_replaced_while_it_is_read_has_its_old_or_its_new_content() {
                 "sql `SELECT sum(value) FROM 'x.tet' WHERE i0 > 0` --as csv",
             ],
             "x.tet",
-            |place| renamed(place, "y.tet", "x.tet"),
+            "y.tet",
         ),
         (
             ["convert rows.csv x.arrow", "convert few.csv y.arrow"],
             &["cat x.arrow --as csv"],
             "x.arrow",
-            |place| renamed(place, "y.arrow", "x.arrow"),
+            "y.arrow",
         ),
         (
             ["convert rows.csv x.csv --force", "convert few.csv y.csv"],
             &["cat x.csv --as jsonl"],
             "x.csv",
-            |place| renamed(place, "y.csv", "x.csv"),
+            "y.csv",
         ),
     ] {
-        check(&prepare, commands, &Change { input, make, must_answer: true });
+        let make = |place: &Path| renamed(place, other, input);
+        check(&prepare, commands, &Change { input, make: &make, must_answer: true });
     }
 }
 
@@ -182,22 +183,16 @@ fn a_file_that_is_truncated_while_it_is_read_gives_its_content_or_an_error() {
         "convert rows.csv x.arrow",
         "convert cells.npy x.npy",
     ];
-    let changes: [(&[&str], &'static str, fn(&Path)); 6] = [
-        (&["cat x.parquet --as csv", "convert x.parquet new.tatami"], "x.parquet", |p| {
-            truncated(p, "x.parquet")
-        }),
-        (&["cat x.tatami --as csv", "convert x.tatami new.parquet"], "x.tatami", |p| {
-            truncated(p, "x.tatami")
-        }),
-        (&["cat x.tsfile --as csv", "convert x.tsfile new.parquet"], "x.tsfile", |p| {
-            truncated(p, "x.tsfile")
-        }),
-        (&["cat x.tet --as csv", "convert x.tet new.npy"], "x.tet", |p| truncated(p, "x.tet")),
-        (&["cat x.arrow --as csv", "diff x.arrow rows.csv"], "x.arrow", |p| truncated(p, "x.arrow")),
-        (&["cat x.npy --as csv", "reduce x.npy --op sum"], "x.npy", |p| truncated(p, "x.npy")),
-    ];
-    for (commands, input, make) in changes {
-        check(&files, commands, &Change { input, make, must_answer: false });
+    for (commands, input) in [
+        (["cat x.parquet --as csv", "convert x.parquet new.tatami"], "x.parquet"),
+        (["cat x.tatami --as csv", "convert x.tatami new.parquet"], "x.tatami"),
+        (["cat x.tsfile --as csv", "convert x.tsfile new.parquet"], "x.tsfile"),
+        (["cat x.tet --as csv", "convert x.tet new.npy"], "x.tet"),
+        (["cat x.arrow --as csv", "diff x.arrow rows.csv"], "x.arrow"),
+        (["cat x.npy --as csv", "reduce x.npy --op sum"], "x.npy"),
+    ] {
+        let make = |place: &Path| truncated(place, input);
+        check(&files, &commands, &Change { input, make: &make, must_answer: false });
     }
 }
 
@@ -222,5 +217,5 @@ fn an_array_that_is_vacuumed_while_it_is_read_gives_the_same_answer() {
         #[cfg(feature = "sql")]
         "sql `SELECT count(*), sum(a) FROM 'arr' WHERE b > 1` --as csv",
     ];
-    check(&prepare, &commands, &Change { input: "arr", make: vacuumed, must_answer: true });
+    check(&prepare, &commands, &Change { input: "arr", make: &vacuumed, must_answer: true });
 }
