@@ -222,15 +222,16 @@ mod tests {
 
     #[test]
     fn what_is_no_condition_is_refused_in_one_line() {
-        for (text, what) in [
-            ("Name LIKE", "cannot be read"),
-            ("x > 1 2", "not expected"),
-            ("upper(Name)", "neither true nor false"),
-            ("x IN (SELECT 1)", "cannot hold a query"),
-            ("nothing(x) > 1", "nothing"),
+        use tesselle::ErrorKind::{Invalid, NotFound};
+        for (text, kind, what) in [
+            ("Name LIKE", Invalid, "cannot be read"),
+            ("x > 1 2", Invalid, "not expected"),
+            ("upper(Name)", Invalid, "neither true nor false"),
+            ("x IN (SELECT 1)", Invalid, "cannot hold a query"),
+            ("nothing(x) > 1", NotFound, "nothing"),
         ] {
             let error = rows(text).unwrap_err();
-            assert_eq!(error.kind(), tesselle::ErrorKind::Invalid, "{text}: {error}");
+            assert_eq!(error.kind(), kind, "{text}: {error}");
             assert!(
                 error.to_string().contains(what) && error.to_string().lines().count() == 1,
                 "{text}: {error}"

@@ -94,7 +94,7 @@ impl Op {
     fn name(self) -> &'static str {
         match self {
             Self::Fold(op) => op.name(),
-            Self::Quantile(level) if level == 0.5 => "median",
+            Self::Quantile(0.5) => "median",
             Self::Quantile(_) => "quantile",
         }
     }

@@ -134,7 +134,7 @@ impl Case {
         assert!(ended.after.is_none_or(|after| after < PATIENCE), "{what}: after {:?}", ended.after);
         let values = self.values(place);
         let stopped = ended.code == Some(code);
-        // What had its name before the signal stays, whatever was left to do.
+        // A change that was visible before the signal stays, regardless of the remaining work.
         let is_late = !ended.calls.iter().skip(at).any(|call| call.starts_with("rename"));
         match (self.one_by_one, stopped) {
             (true, _) => self.check_values(&values, states, &what),
@@ -142,7 +142,7 @@ impl Case {
             (_, true) => assert_eq!(values, states.old, "{what}: stopped, and yet there is a change"),
             (_, false) => assert_eq!(values, states.new, "{what}: done, and yet there is no change"),
         }
-        // Whoever is told before the first change makes none that is seen, unless that one is seen itself.
+        // A signal before the first change prevents it, unless the change is itself an unlink.
         let is_first = at == 0 && !ended.calls.first().is_some_and(|call| call.starts_with("unlink"));
         assert!(stopped || !is_first || states.old == states.new, "{what}: the signal was ignored");
         self.check_others(place, states.prepared, &what);

@@ -1,5 +1,7 @@
 //! What people do every day: conditions as in SQL, decimals and dates in every format, folders of tables, manual pages.
 
+use std::fmt::Write as _;
+
 use crate::support;
 use crate::support::{fine, path, tess, text};
 
@@ -395,7 +397,7 @@ fn rows_in_any_order_become_series() {
     let mut last = std::collections::BTreeMap::new();
     let mut text = "time,device,n\n".to_owned();
     for (time, device, n) in &rows {
-        text += &format!("{time},d{device},{n}\n");
+        writeln!(text, "{time},d{device},{n}").unwrap();
         last.insert((*device, *time), *n);
     }
     std::fs::write(at("rows.csv"), text).unwrap();
@@ -408,7 +410,9 @@ fn rows_in_any_order_become_series() {
     let query =
         format!("SELECT device, CAST(time AS BIGINT) AS t, n FROM '{}' ORDER BY device, t", path(&target));
     let found = fine(&["sql", &query, "--as", "csv"]);
-    let want: String = last.iter().map(|((device, time), n)| format!("d{device},{time},{n}\n")).collect();
+    let want: Vec<String> =
+        last.iter().map(|((device, time), n)| format!("d{device},{time},{n}\n")).collect();
+    let want = want.concat();
     assert!(found == format!("device,t,n\n{want}"), "{} lines", found.lines().count());
     fine(&["verify", "--deep", path(&target)]);
 }
@@ -418,8 +422,10 @@ fn copies_of_several_files_keep_the_roles_of_columns() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     for (month, start) in [("a", 0), ("b", 100)] {
-        let rows: String =
-            (start..start + 5).map(|n| format!("{n},north,{n}\n{n},south,{}\n", n * 2)).collect();
+        let rows: String = (start..start + 5)
+            .map(|n| format!("{n},north,{n}\n{n},south,{}\n", n * 2))
+            .collect::<Vec<_>>()
+            .concat();
         std::fs::write(at("m.csv"), format!("time,site,x\n{rows}")).unwrap();
         let target = at(&format!("{month}.tsfile"));
         fine(&["convert", path(&at("m.csv")), path(&target), "--set", "tags=site", "--into", "plant"]);
@@ -488,7 +494,8 @@ fn reductions_go_to_files_and_have_quantiles() {
 fn time_ranges_of_series_are_dates() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
-    let rows: String = (1..=5).map(|day| format!("2025-02-0{day}T12:00:00,{day}\n")).collect();
+    let rows: Vec<String> = (1..=5).map(|day| format!("2025-02-0{day}T12:00:00,{day}\n")).collect();
+    let rows = rows.concat();
     std::fs::write(at("d.csv"), format!("time,x\n{rows}")).unwrap();
     let file = at("d.tsfile");
     fine(&["convert", path(&at("d.csv")), path(&file), "--set", "device=root.d", "--set", "aligned=false"]);

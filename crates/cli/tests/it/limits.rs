@@ -11,7 +11,7 @@ use crate::support::{fine, path};
 /// What a process may allocate, in KiB: the limit of the verbs, and what threads and the program itself take.
 const ALLOWED: u64 = 96 << 10;
 
-/// Runs `tess` in a folder with a limit on its memory that the system enforces: an allocation beyond it ends the process.
+/// Runs `tess` in a folder with a limit on its memory that the system enforces: an allocation above it ends the process.
 fn run(folder: &Path, limit: &str, call: &str) {
     // Words of one argument are joined by bars.
     let args = call.split(' ').map(|word| word.replace('|', " "));

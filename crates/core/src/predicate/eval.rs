@@ -105,7 +105,9 @@ fn evaluate_some(part: &Predicate, batch: &RecordBatch, open: &BooleanBuffer) ->
     let nulls = valid.map(|unknown| {
         let mut known = BooleanBufferBuilder::new(open.len());
         known.append_n(open.len(), true);
-        unknown.into_iter().for_each(|row| known.set_bit(row, false));
+        for row in unknown {
+            known.set_bit(row, false);
+        }
         NullBuffer::new(known.finish())
     });
     Ok(BooleanArray::new(values.finish(), nulls))
@@ -465,7 +467,7 @@ mod tests {
         let even = Arc::new(Even(vec!["i".into()], 0.into()));
         let custom = Predicate::Custom(super::super::Custom::new(Arc::clone(&even)));
         let column: ArrayRef =
-            Arc::new(arrow_array::Int64Array::from_iter((0..40).map(|i| (i != 7).then_some(i))));
+            Arc::new((0..40).map(|i| (i != 7).then_some(i)).collect::<arrow_array::Int64Array>());
         let batch = RecordBatch::try_from_iter([("i", column)]).unwrap();
         for (below, seen) in [(9, 9), (30, 40), (0, 1)] {
             even.1.store(0, std::sync::atomic::Ordering::Relaxed);

@@ -72,7 +72,7 @@ pub(super) fn about_to_commit(target: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Prevents the first commit of a process that was told to end: what it does not look up in time is not done. A process
+/// Prevents the first commit of a process that received a signal, even if its work has not checked for it yet. A process
 /// that has committed something goes on, because the rest may belong to it.
 pub fn refuse_first_commit() {
     registry().refusing = true;

@@ -11,6 +11,7 @@ use arrow_schema::Schema;
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::ColumnarValue;
 use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::utils::{collect_columns, reassign_expr_columns};
 use datafusion::physical_expr_common::physical_expr::snapshot_generation;
 use tesselle::core::{Condition, Custom};
@@ -44,7 +45,7 @@ impl Pushed {
     /// A filter that nothing else applies; `None` if it is not about columns of `schema`.
     pub(super) fn new(expr: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option<Self> {
         let mut columns: Vec<_> = collect_columns(expr).into_iter().collect();
-        columns.sort_by_key(|column| column.index());
+        columns.sort_by_key(Column::index);
         let known = |name: &str, index: usize| {
             let same = schema.fields().iter().filter(|field| field.name() == name).count();
             same == 1 && schema.index_of(name).is_ok_and(|at| at == index)
@@ -52,7 +53,7 @@ impl Pushed {
         if columns.is_empty() || !columns.iter().all(|column| known(column.name(), column.index())) {
             return None;
         }
-        let indices: Vec<usize> = columns.iter().map(|column| column.index()).collect();
+        let indices: Vec<usize> = columns.iter().map(Column::index).collect();
         let own = reassign_expr_columns(Arc::clone(expr), &schema.project(&indices).ok()?).ok()?;
         let columns = columns.iter().map(|column| column.name().to_owned()).collect();
         Some(Self { expr: Arc::clone(expr), own, columns, trial: None })

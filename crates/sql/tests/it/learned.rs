@@ -14,13 +14,13 @@ fn plan(session: &Session, sql: &str) -> String {
 /// Rows of a fact table with keys of two others, dates and decimals, which tatami and TileDB store in types of their own.
 fn facts(rows: i64) -> RecordBatch {
     let key = |factor: i64, below: i64| {
-        Int64Array::from_iter((0..rows).map(|i| (i % 97 != 5).then_some(i * factor % below)))
+        (0..rows).map(|i| (i % 97 != 5).then_some(i * factor % below)).collect::<Int64Array>()
     };
     let price =
-        Decimal128Array::from_iter((0..rows).map(|i| (i % 53 != 7).then_some(i128::from(i * 37 % 1_000))));
-    let day = Date32Array::from_iter((0..rows).map(|i| (i % 41 != 3).then_some((i / 3) as i32 - 200)));
+        (0..rows).map(|i| (i % 53 != 7).then_some(i128::from(i * 37 % 1_000))).collect::<Decimal128Array>();
+    let day = (0..rows).map(|i| (i % 41 != 3).then_some((i / 3) as i32 - 200)).collect::<Date32Array>();
     let name =
-        StringArray::from_iter((0..rows).map(|i| (i % 31 != 2).then(|| format!("item {}", i * 7 % 50))));
+        (0..rows).map(|i| (i % 31 != 2).then(|| format!("item {}", i * 7 % 50))).collect::<StringArray>();
     support::batch(vec![
         ("id", Arc::new(Int64Array::from_iter_values(0..rows)), false),
         ("shop", Arc::new(key(13, 200)), true),
@@ -33,7 +33,7 @@ fn facts(rows: i64) -> RecordBatch {
 
 fn shops() -> RecordBatch {
     support::batch(vec![
-        ("shop", Arc::new(Int64Array::from_iter((0..200).map(|i| (i % 50 != 9).then_some(i)))), true),
+        ("shop", Arc::new((0..200).map(|i| (i % 50 != 9).then_some(i)).collect::<Int64Array>()), true),
         (
             "city",
             Arc::new(StringArray::from_iter_values((0..200).map(|i| format!("city {}", i % 25)))),

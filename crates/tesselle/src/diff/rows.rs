@@ -114,46 +114,8 @@ impl Comparison {
         let others = (0..self.schema.fields().len()).filter(|at| !key_columns.contains(at));
         let order = KeyOrder::new(&self.schema, key_columns.iter().copied().chain(others).collect())?;
         let (mut a, mut b) = (Sorter::new(&order, self.memory / 2), Sorter::new(&order, self.memory / 2));
-        let pairs = self.pair_off(left, right, &mut a, &mut b)?;
+        let pairs = pair_off(left, right, &mut a, &mut b)?;
         self.merge(Box::new(a.finish()?), Box::new(b.finish()?), &key_order, key, pairs)
-    }
-
-    /// Passes on the rows that are not equal to the row at the same position of the other side; how many are.
-    fn pair_off(
-        &self,
-        mut left: Batches,
-        mut right: Batches,
-        left_rest: &mut Sorter<'_>,
-        right_rest: &mut Sorter<'_>,
-    ) -> Result<u64> {
-        let (mut a, mut b): (Option<RecordBatch>, Option<RecordBatch>) = (None, None);
-        let mut pairs = 0;
-        loop {
-            refill(&mut a, &mut left)?;
-            refill(&mut b, &mut right)?;
-            let (x, y) = match (a.take(), b.take()) {
-                (Some(x), Some(y)) => (x, y),
-                (Some(x), None) => {
-                    left_rest.push(x)?;
-                    continue;
-                }
-                (None, Some(y)) => {
-                    right_rest.push(y)?;
-                    continue;
-                }
-                (None, None) => return Ok(pairs),
-            };
-            let n = x.num_rows().min(y.num_rows());
-            let (head, other) = (x.slice(0, n), y.slice(0, n));
-            let differing = differing(&head, &other)?;
-            let count = differing.as_ref().map_or(0, BooleanArray::true_count);
-            pairs += (n - count) as u64;
-            if let Some(differing) = differing {
-                left_rest.push(filter_record_batch(&head, &differing)?)?;
-                right_rest.push(filter_record_batch(&other, &differing)?)?;
-            }
-            (a, b) = (Some(x.slice(n, x.num_rows() - n)), Some(y.slice(n, y.num_rows() - n)));
-        }
     }
 
     /// Compares the rows of two sides that are sorted by the key, besides `pairs` that are known to be equal.
@@ -332,4 +294,41 @@ fn shown(array: Option<&ArrayRef>, row: usize) -> Option<String> {
     let options = FormatOptions::new().with_display_error(true);
     let formatter = ArrayFormatter::try_new(array.as_ref(), &options).ok()?;
     Some(formatter.value(row).to_string())
+}
+
+/// Passes on the rows that are not equal to the row at the same position of the other side; how many are.
+fn pair_off(
+    mut left: Batches,
+    mut right: Batches,
+    left_rest: &mut Sorter<'_>,
+    right_rest: &mut Sorter<'_>,
+) -> Result<u64> {
+    let (mut a, mut b): (Option<RecordBatch>, Option<RecordBatch>) = (None, None);
+    let mut pairs = 0;
+    loop {
+        refill(&mut a, &mut left)?;
+        refill(&mut b, &mut right)?;
+        let (x, y) = match (a.take(), b.take()) {
+            (Some(x), Some(y)) => (x, y),
+            (Some(x), None) => {
+                left_rest.push(x)?;
+                continue;
+            }
+            (None, Some(y)) => {
+                right_rest.push(y)?;
+                continue;
+            }
+            (None, None) => return Ok(pairs),
+        };
+        let n = x.num_rows().min(y.num_rows());
+        let (head, other) = (x.slice(0, n), y.slice(0, n));
+        let differing = differing(&head, &other)?;
+        let count = differing.as_ref().map_or(0, BooleanArray::true_count);
+        pairs += (n - count) as u64;
+        if let Some(differing) = differing {
+            left_rest.push(filter_record_batch(&head, &differing)?)?;
+            right_rest.push(filter_record_batch(&other, &differing)?)?;
+        }
+        (a, b) = (Some(x.slice(n, x.num_rows() - n)), Some(y.slice(n, y.num_rows() - n)));
+    }
 }

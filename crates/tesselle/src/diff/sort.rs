@@ -234,7 +234,9 @@ mod tests {
         want.sort_unstable();
         for memory in [100_000, 1 << 30] {
             let mut sorter = Sorter::new(&order, memory);
-            batches.iter().for_each(|batch| sorter.push(batch.clone()).unwrap());
+            for batch in &batches {
+                sorter.push(batch.clone()).unwrap();
+            }
             let sorted = sorter.finish().unwrap();
             assert_eq!(matches!(sorted, SortedBatches::Merged(_)), memory == 100_000);
             let got: Vec<i64> = sorted

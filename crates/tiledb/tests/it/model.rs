@@ -237,7 +237,8 @@ fn conditions_over_many_fragments_keep_the_newest_cells() {
         newest.extend(cells);
     }
     let container = TileDb.open(&location, &OpenOptions::default()).unwrap();
-    let conditions: [(&str, fn(i32, i32, i32) -> bool); 5] = [
+    type Holds = fn(i32, i32, i32) -> bool;
+    let conditions: [(&str, Holds); 5] = [
         ("x >= 10 AND x < 20 AND y = 7", |x, y, _| (10..20).contains(&x) && y == 7),
         ("x >= 10 AND x < 30 AND a > 120", |x, _, a| (10..30).contains(&x) && a > 120),
         ("x < 20 OR a < 50", |x, _, a| x < 20 || a < 50),
