@@ -25,18 +25,20 @@ def write(
     overwrite: bool = False,
     table: str | None = None,
     metadata: Mapping[str, object] | None = None,
+    cast: Mapping[str, str] | str | None = None,
     **options: Any,
 ) -> dict[str, Any]:
     """Writes data to a new file; the file appears whole or not at all.
 
     Args:
         data: anything with ``__arrow_c_stream__`` or ``__arrow_c_array__`` (pyarrow, polars, pandas, duckdb, …), a
-            numpy array, an xarray ``DataArray`` or ``Dataset``.
+            lazy frame, a pyarrow dataset, a dictionary of columns, a numpy array, an xarray ``DataArray`` or ``Dataset``.
         uri: where to write; its ending determines the format.
         format: the format, where the ending does not name it.
         overwrite: replace what is there.
         table: the name of the table, where the format has names.
         metadata: attributes to store, where the format has a place for them.
+        cast: other types for some columns, ``{"time": "timestamp_ms"}``; ``"auto"`` for those that the format suggests.
         **options: settings of the format, e.g. ``codec="zstd", chunk=(64, 64)`` or ``dims=["y", "x"]``.
 
     Returns:
@@ -46,14 +48,14 @@ def write(
     if hasattr(data, "dims") and hasattr(data, "coords"):
         from .xarray import plain
 
-        labels = plain(data)
+        labels = plain(data, _format(uri, format))
         data, lost = labels.data, labels.lost
         table = table or labels.name
         metadata = labels.attrs | dict(metadata or {})
         options = labels.settings | options
     target: dict[str, Any] = {
         "uri": path(uri), "format": format, "table": table, "overwrite": overwrite,
-        "settings": settings(options), "metadata": attributes(metadata),
+        "cast": types(cast), "settings": settings(options), "metadata": attributes(metadata),
     }  # fmt: skip
     cells = _cells(data)
     done = _native.write_rows(arrow_of(data), target) if cells is None else _native.write_array(*cells, target)
@@ -63,7 +65,13 @@ def write(
 
 
 def append(
-    data: Any, uri: Uri, *, axis: str | int | None = None, key: bytes | str | None = None, **options: Any
+    data: Any,
+    uri: Uri,
+    *,
+    axis: str | int | None = None,
+    key: bytes | str | None = None,
+    cast: Mapping[str, str] | str | None = None,
+    **options: Any,
 ) -> dict[str, Any]:
     """Adds rows to a table, or cells to a dense array along an axis. Readers see the old state or the new one.
 
@@ -72,18 +80,24 @@ def append(
         uri: the file to extend, perhaps with ``#table``.
         axis: the axis that a dense array grows along, by name or number; the first by default.
         key: the key of an encrypted array.
+        cast: other types for some columns, ``{"time": "timestamp_ms"}``.
         **options: settings of the format.
 
     Returns:
         The report: format, rows and bytes that were added.
     """
     target = {
-        "uri": path(uri), "axis": None if axis is None else str(axis), "settings": settings(options),
-        "opening": opening(key=key),
+        "uri": path(uri), "axis": None if axis is None else str(axis), "cast": types(cast),
+        "settings": settings(options), "opening": opening(key=key),
     }  # fmt: skip
     cells = _cells(data)
     report = _native.append_rows(arrow_of(data), target) if cells is None else _native.append_array(*cells, target)
     return json.loads(report)  # type: ignore[no-any-return]
+
+
+def _format(uri: Uri, format: str | None) -> str:
+    """Returns the format that is written, by its name or ending."""
+    return format or path(uri).rstrip("/").rpartition(".")[2]
 
 
 def _speaks_arrow(data: Any) -> bool:
@@ -111,6 +125,10 @@ def arrow_of(data: Any) -> Any:
     """Returns the data as something that speaks Arrow; what does not, goes through pyarrow."""
     if _speaks_arrow(data):
         return data
+    if hasattr(data, "collect") and hasattr(data, "collect_schema"):  # a lazy frame of polars
+        return data.collect()
+    if hasattr(data, "scanner"):  # a dataset of pyarrow
+        return data.scanner().to_reader()
     import pyarrow
 
     if hasattr(data, "columns") and hasattr(data, "dtypes"):
@@ -154,7 +172,7 @@ def convert(
         overwrite: replace what is there.
         columns: only these columns, in this order.
         where: only rows where this SQL condition holds.
-        cast: other types for some columns, ``{"time": "timestamp_ms"}``.
+        cast: other types for some columns, ``{"time": "timestamp_ms"}``; ``"auto"`` for those that the format suggests.
         progress: ``True`` for a bar, ``False`` for none, by default one in notebooks; a function of (bytes done, bytes in
             all); a bar of tqdm or their class; a ``rich.progress.Progress``.
         limit: at most this many rows.

@@ -120,7 +120,7 @@ class Plain(NamedTuple):
     """What has no place in a file."""
 
 
-def plain(data: DataArray | Dataset) -> Plain:
+def plain(data: DataArray | Dataset, format: str = "") -> Plain:
     """Returns what of an array or a dataset is written, and what is not."""
     lost = [f"the coordinates '{name}'" for name in data.coords]
     if isinstance(data, Dataset) and len(data.data_vars) == 1:
@@ -128,7 +128,7 @@ def plain(data: DataArray | Dataset) -> Plain:
         attrs = {**data.attrs, **array.attrs}
     elif isinstance(data, Dataset):
         lost += [f"the attribute '{key}' of '{name}'" for name, inner in data.data_vars.items() for key in inner.attrs]
-        rows, settings = rows_of(data)
+        rows, settings = rows_of(data, format)
         return Plain(rows, None, _json(data.attrs), settings, lost)
     else:
         array, attrs = data, data.attrs
@@ -140,8 +140,8 @@ def _json(attrs: Mapping[Any, Any]) -> dict[str, Any]:
     return {str(name): value.tolist() if hasattr(value, "tolist") else value for name, value in attrs.items()}
 
 
-def rows_of(dataset: Dataset) -> tuple[Any, dict[str, Any]]:
-    """Returns the variables of a dataset as one table of rows, and the settings that make it dense again."""
+def rows_of(dataset: Dataset, format: str = "") -> tuple[Any, dict[str, Any]]:
+    """Returns the variables of a dataset as one table of rows, and the settings that make it dense again in a format."""
     import pyarrow
 
     dims = {variable.dims for variable in dataset.data_vars.values()}
@@ -152,4 +152,7 @@ def rows_of(dataset: Dataset) -> tuple[Any, dict[str, Any]]:
     cells = numpy.arange(math.prod(shape))
     columns: dict[str, Any] = {str(n): p for n, p in zip(axes, numpy.unravel_index(cells, shape))}
     columns |= {str(name): variable.to_numpy().ravel() for name, variable in dataset.data_vars.items()}
+    if format == "tiledb":
+        domains = {f"domain.{axis}": f"0:{extent - 1}" for axis, extent in zip(axes, shape)}
+        return pyarrow.table(columns), {"kind": "dense", "dims": [str(axis) for axis in axes], **domains}
     return pyarrow.table(columns), {"axes": len(axes), "shape": shape}

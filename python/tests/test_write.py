@@ -110,6 +110,43 @@ def test_times_of_python_and_pandas(tmp_path: pathlib.Path) -> None:
     assert back["at"].astype("datetime64[us]").tolist() == frame["at"].astype("datetime64[us]").tolist()
 
 
+def test_columns_are_cast(tmp_path: pathlib.Path) -> None:
+    days = [datetime.datetime(2024, 5, 1), datetime.datetime(2024, 5, 2, 3, 4, 5)]
+    frame = pandas.DataFrame({"time": pandas.Series(days, dtype="datetime64[us]"), "v": [1.5, 2.5]})
+    path = tmp_path / "t.tsfile"
+    with pytest.raises(ts.InvalidCall, match='cast={"time": "timestamp_ms"}'):
+        ts.write(frame, path, device="root.d")
+    ts.write(frame, path, device="root.d", cast={"time": "timestamp_ms"})
+    found = ts.scan(path).to_arrow()
+    assert found.schema.field("time").type.unit == "ms" and [t.replace(tzinfo=None) for t in found["time"].to_pylist()] == days
+    later = frame.assign(time=frame["time"] + pandas.Timedelta("7D"))
+    ts.append(later, path, cast={"time": "timestamp_ms"})
+    assert ts.scan(path).count() == 4
+    report = ts.write(frame, path, device="root.d", cast="auto", overwrite=True)
+    assert [change["column"] for change in report["changed_types"]] == ["time"]
+    with pytest.raises(KeyError, match="nobody"):
+        ts.write(frame, tmp_path / "n.parquet", cast={"nobody": "int64"})
+    with pytest.raises(ts.InvalidCall, match="does not fit int8"):
+        ts.write({"v": [1, 1000]}, tmp_path / "n.parquet", cast={"v": "int8"})
+    assert not (tmp_path / "n.parquet").exists()
+    ts.write({"v": [1, 2]}, tmp_path / "n.parquet", cast={"v": "int8"})
+    assert ts.scan(tmp_path / "n.parquet").to_arrow()["v"].type == pyarrow.int8()
+    with pytest.raises(ts.InvalidCall, match="auto"):
+        ts.append(later, path, cast="auto")
+
+
+def test_lazy_sources_are_written(pages, tmp_path: pathlib.Path) -> None:  # type: ignore[no-untyped-def]
+    import polars
+    import pyarrow.dataset
+
+    path, wanted = pages
+    lazy = polars.DataFrame(wanted).lazy().filter(polars.col("id") < 100)
+    assert ts.write(lazy, tmp_path / "l.parquet")["rows"] == 100
+    assert ts.write(ts.dataset(path), tmp_path / "d.parquet")["rows"] == 5000
+    own = pyarrow.dataset.dataset(str(tmp_path / "d.parquet"))
+    assert ts.sql("SELECT count(*) AS n FROM d", d=own).fetchall() == [(5000,)]
+
+
 def test_xarray_in(tmp_path: pathlib.Path) -> None:
     import xarray
 
@@ -128,3 +165,8 @@ def test_xarray_in(tmp_path: pathlib.Path) -> None:
     found = ts.open(tmp_path / "both.tet")
     assert set(found) == {"u", "v"}
     assert numpy.array_equal(found["v"][...], cells.to_numpy() * 2)
+    for ending in ("tet", "zarr", "tiledb"):
+        ts.write(both, tmp_path / f"all.{ending}")
+        read = xarray.open_dataset(tmp_path / f"all.{ending}", engine="tesselle")
+        assert set(read.data_vars) == {"u", "v"} and read["u"].dims == ("lat", "lon"), ending
+        assert numpy.array_equal(read["v"], both["v"]), ending

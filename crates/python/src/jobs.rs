@@ -7,7 +7,7 @@ use tesselle::{Convert, Depth, Scan};
 use crate::error::raise;
 use crate::options::{Opening, opener, settings};
 use crate::run::{long, long_with_progress};
-use crate::write::attributes;
+use crate::write::{attributes, casts};
 
 /// What to convert: what `tesselle.convert` makes of its keywords.
 #[derive(FromPyObject)]
@@ -33,10 +33,12 @@ impl ConvertRequest {
         let types = |text: Option<String>| text.map_or(Ok(Vec::new()), |text| tesselle::parse_types(&text));
         let predicate = self.r#where.as_deref().map(tesselle_sql::condition).transpose().map_err(fail)?;
         let opener = opener(opening.format(), self.table.as_deref(), &opening.options()?);
+        let (auto_cast, cast) = casts(self.cast.as_deref())?;
         let mut conversion = tesselle::convert(source, target)
             .opener(opener.types(types(self.types).map_err(fail)?))
             .scan(Scan::default().with_columns(self.columns).with_predicate(predicate).with_limit(self.limit))
-            .casts(types(self.cast).map_err(fail)?)
+            .casts(cast)
+            .auto_cast(auto_cast)
             .attributes(attributes(self.metadata)?)
             .options(settings(self.settings))
             .overwrite(self.overwrite);

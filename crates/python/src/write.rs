@@ -1,5 +1,6 @@
 //! Writing rows and arrays.
 
+use arrow_schema::DataType;
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -19,9 +20,20 @@ pub(crate) struct Target {
     format: Option<String>,
     table: Option<String>,
     overwrite: bool,
+    /// The types that columns are cast to; `auto` for those that the format suggests.
+    cast: Option<String>,
     settings: Vec<(String, String)>,
     /// Names, and values as JSON.
     metadata: Vec<(String, String)>,
+}
+
+/// Whether columns are cast to what the format suggests, and those that are cast otherwise.
+pub(crate) fn casts(cast: Option<&str>) -> PyResult<(bool, Vec<(String, DataType)>)> {
+    match cast {
+        None => Ok((false, Vec::new())),
+        Some("auto") => Ok((true, Vec::new())),
+        Some(types) => Ok((false, tesselle::parse_types(types).map_err(|error| raise(&error))?)),
+    }
 }
 
 /// Names and JSON values as attributes.
@@ -58,7 +70,9 @@ macro_rules! build {
 #[pyfunction]
 pub(crate) fn write_rows(py: Python<'_>, data: &Bound<'_, PyAny>, target: Target) -> PyResult<String> {
     let reader = capsules::import(data)?;
-    let builder = build!(tesselle::create(target.uri.clone(), reader.schema()), target);
+    let (auto_cast, types) = casts(target.cast.as_deref())?;
+    let builder = tesselle::create(target.uri.clone(), reader.schema()).casts(types).auto_cast(auto_cast);
+    let builder = build!(builder, target);
     long(py, move |driver| {
         let mut writer = builder.on(driver).start()?;
         for batch in reader {
@@ -107,6 +121,7 @@ fn array(
 pub(crate) struct Extension {
     uri: String,
     axis: Option<String>,
+    cast: Option<String>,
     settings: Vec<(String, String)>,
     opening: Opening,
 }
@@ -115,8 +130,16 @@ impl Extension {
     /// Adds what `source` makes an addition of; returns the report as JSON.
     fn run(self, py: Python<'_>, source: impl FnOnce(String) -> Append + Send) -> PyResult<String> {
         let options = self.opening.options()?;
+        let (auto_cast, types) = casts(self.cast.as_deref())?;
+        if auto_cast {
+            let error = Error::invalid(
+                "cast=\"auto\" is for new containers: columns that are added have the types that are there",
+            );
+            return Err(raise(&error.hint("name the types, as in cast={\"time\": \"timestamp_ms\"}")));
+        }
         long(py, move |driver| {
-            let mut append = source(self.uri).options(settings(self.settings)).target_options(options);
+            let append = source(self.uri).options(settings(self.settings)).target_options(options);
+            let mut append = append.casts(types);
             if let Some(axis) = self.axis {
                 append = append.axis(axis);
             }

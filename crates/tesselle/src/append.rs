@@ -231,7 +231,7 @@ fn source(
 ) -> Result<Added> {
     let uri = match source {
         Source::Uri(uri) => uri,
-        Source::Rows(rows) => return Ok((rows, None)),
+        Source::Rows(rows) => return Ok((cast::cast_stream(rows, casts)?, None)),
         Source::Array(array) => {
             let column = GridColumn { name: "value".to_owned(), array: Arc::clone(&array), is_bool: false };
             let table = GridTable::new("", vec![column], Arc::new(MemoryStorage::new()))?;

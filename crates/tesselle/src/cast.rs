@@ -1,48 +1,75 @@
-//! Casts of columns during a conversion.
+//! Casts of columns during a conversion or a write.
 
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Float64Type, Int64Type};
-use arrow_array::{ArrayRef, RecordBatch};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_cast::{CastOptions, can_cast_types, cast_with_options};
-use arrow_schema::{ArrowError, DataType, Schema, TimeUnit};
+use arrow_schema::{ArrowError, DataType, Schema, SchemaRef, TimeUnit};
 use tesselle_core::driver::Rows;
 use tesselle_core::{Action, At, Error, Result, RowStream, type_name};
 
 /// `rows` with these columns cast. A value that does not fit its new type ends the stream with an error.
 pub(crate) fn cast(rows: Rows, casts: &[(String, DataType)]) -> Result<RowStream<'static>> {
-    let source = rows.schema();
+    let schema = rows.schema();
+    cast_stream(RowStream { schema, batches: Box::new(rows.into_batches()) }, casts)
+}
+
+/// Like [`cast`], for rows from anywhere.
+pub(crate) fn cast_stream(
+    rows: RowStream<'static>,
+    casts: &[(String, DataType)],
+) -> Result<RowStream<'static>> {
     if casts.is_empty() {
-        return Ok(RowStream { schema: source, batches: Box::new(rows.into_batches()) });
+        return Ok(rows);
     }
-    let mut fields: Vec<_> = source.fields().iter().cloned().collect();
-    let mut plan = Vec::new();
-    for (name, to) in casts {
-        let known = source.fields().iter().map(|field| field.name().as_str());
-        let at = source.index_of(name).map_err(|_| Error::unknown_name("column", name, known))?;
-        // A column may be cast more than once, one after the other.
-        let from = fields.at(at)?.data_type();
-        if !can_cast_types(from, to) {
-            return Err(Error::invalid(format!(
-                "column '{name}' of type {} cannot be cast to {}",
-                type_name(from),
-                type_name(to)
-            )));
+    let casts = Casts::new(&rows.schema, casts)?;
+    let schema = Arc::clone(&casts.schema);
+    let batches = rows.batches.map(move |batch| casts.apply(&batch?));
+    Ok(RowStream { schema, batches: Box::new(batches) })
+}
+
+/// Casts of some columns of a schema.
+#[derive(Debug)]
+pub(crate) struct Casts {
+    /// The columns after the casts.
+    pub(crate) schema: SchemaRef,
+    /// The position, the name and the new type of each column.
+    plan: Vec<(usize, String, DataType)>,
+}
+
+impl Casts {
+    /// Fails if a column does not exist or cannot be cast.
+    pub(crate) fn new(source: &Schema, casts: &[(String, DataType)]) -> Result<Self> {
+        let mut fields: Vec<_> = source.fields().iter().cloned().collect();
+        let mut plan = Vec::new();
+        for (name, to) in casts {
+            let known = source.fields().iter().map(|field| field.name().as_str());
+            let at = source.index_of(name).map_err(|_| Error::unknown_name("column", name, known))?;
+            // A column may be cast more than once, one after the other.
+            let from = fields.at(at)?.data_type();
+            if !can_cast_types(from, to) {
+                return Err(Error::invalid(format!(
+                    "column '{name}' of type {} cannot be cast to {}",
+                    type_name(from),
+                    type_name(to)
+                )));
+            }
+            // The source's name of the type no longer applies.
+            let field = source.field(at).clone().with_data_type(to.clone()).with_metadata([].into());
+            if let Some(place) = fields.get_mut(at) {
+                *place = Arc::new(field);
+            }
+            plan.push((at, name.clone(), to.clone()));
         }
-        // The source's name of the type no longer applies.
-        let field = source.field(at).clone().with_data_type(to.clone()).with_metadata([].into());
-        if let Some(place) = fields.get_mut(at) {
-            *place = Arc::new(field);
-        }
-        plan.push((at, name.clone(), to.clone()));
+        Ok(Self { schema: Arc::new(Schema::new_with_metadata(fields, source.metadata().clone())), plan })
     }
-    let schema = Arc::new(Schema::new_with_metadata(fields, source.metadata().clone()));
-    let target = Arc::clone(&schema);
-    let batches = rows.map(move |batch| {
-        let batch = batch?;
+
+    /// The batch with its columns cast.
+    pub(crate) fn apply(&self, batch: &RecordBatch) -> Result<RecordBatch> {
         let mut columns = batch.columns().to_vec();
-        for (at, name, to) in &plan {
+        for (at, name, to) in &self.plan {
             if let Some(column) = columns.get_mut(*at) {
                 *column = cast_column(column, to).map_err(|error| {
                     Error::invalid(format!("column '{name}' has a value that does not fit {}", type_name(to)))
@@ -51,9 +78,9 @@ pub(crate) fn cast(rows: Rows, casts: &[(String, DataType)]) -> Result<RowStream
                 })?;
             }
         }
-        Ok(RecordBatch::try_new(Arc::clone(&target), columns)?)
-    });
-    Ok(RowStream { schema, batches: Box::new(batches) })
+        let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        Ok(RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)?)
+    }
 }
 
 /// Casts one column; a value that does not fit is an error. Floats go to the nearest integer, and times down to the unit

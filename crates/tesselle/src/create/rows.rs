@@ -1,11 +1,14 @@
 //! Writing rows.
 
+use std::sync::Arc;
+
 use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
+use arrow_schema::{DataType, SchemaRef};
 use tesselle_core::{Created, Driver, Fitted, Format, Result, Sink, WriteRequest, WriteTarget};
 
 use super::WriteReport;
 use super::target::{Target, target_methods};
+use crate::cast::Casts;
 use crate::run::{RunOn, run_methods};
 
 /// Builds a write of rows of `schema` to a new container. The file name determines the format.
@@ -29,7 +32,7 @@ use crate::run::{RunOn, run_methods};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn create(uri: impl Into<String>, schema: SchemaRef) -> Create {
-    Create { target: Target::new(uri), schema, run: RunOn::default() }
+    Create { target: Target::new(uri), schema, casts: Vec::new(), auto_cast: false, run: RunOn::default() }
 }
 
 /// A builder for writing rows. See [`create`].
@@ -38,6 +41,8 @@ pub fn create(uri: impl Into<String>, schema: SchemaRef) -> Create {
 pub struct Create {
     target: Target,
     schema: SchemaRef,
+    casts: Vec<(String, DataType)>,
+    auto_cast: bool,
     run: RunOn,
 }
 
@@ -45,15 +50,29 @@ impl Create {
     target_methods!();
     run_methods!();
 
+    /// Gives columns other types. A value that does not fit its new type is an error.
+    pub fn casts(mut self, casts: impl IntoIterator<Item = (String, DataType)>) -> Self {
+        self.casts.extend(casts);
+        self
+    }
+
+    /// Gives columns that the target has no type for the type that it suggests.
+    pub fn auto_cast(mut self, auto_cast: bool) -> Self {
+        self.auto_cast = auto_cast;
+        self
+    }
+
     /// Starts the write. Nothing is visible under the target's name before [`Writer::finish`].
     pub fn start(self) -> Result<Writer> {
         let driver = self.run.driver()?;
         let (location, format) = self.target.resolve()?;
-        let mut request =
-            WriteRequest::new(WriteTarget::Location(location), self.schema, self.target.options);
+        let casts = Casts::new(&self.schema, &self.casts)?;
+        let schema = Arc::clone(&casts.schema);
+        let mut request = WriteRequest::new(WriteTarget::Location(location), schema, self.target.options);
         request.facts.attributes = self.target.attributes;
-        let Created { sink, fitted } = crate::logical::start(format, request, false, &driver)?;
-        Ok(Writer { format, sink, fitted, driver })
+        let Created { sink, fitted } = crate::logical::start(format, request, self.auto_cast, &driver)?;
+        let casts = (!self.casts.is_empty()).then_some(casts);
+        Ok(Writer { format, sink, fitted, casts, driver })
     }
 }
 
@@ -63,6 +82,7 @@ pub struct Writer {
     format: &'static dyn Format,
     sink: Box<dyn Sink>,
     fitted: Fitted,
+    casts: Option<Casts>,
     driver: Driver,
 }
 
@@ -80,7 +100,10 @@ impl Writer {
     /// Writes a batch, which must have the columns of the schema.
     pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         self.driver.check_canceled()?;
-        self.sink.write(batch)
+        match &self.casts {
+            Some(casts) => self.sink.write(&casts.apply(batch)?),
+            None => self.sink.write(batch),
+        }
     }
 
     /// Completes the container and atomically makes it visible under its name.
