@@ -166,8 +166,8 @@ impl Output {
         match &column.picks {
             None => slot.picks(&column.values, rows),
             Some(picks) => {
-                let through: Vec<u32> =
-                    rows.iter().map(|row| picks.at(*row as usize).copied()).collect::<Result<_>>()?;
+                let pick = |row: &u32| if *row == NONE { Ok(NONE) } else { picks.at(*row as usize).copied() };
+                let through = rows.iter().map(pick).collect::<Result<Vec<u32>>>()?;
                 slot.picks(&column.values, &through)
             }
         }
