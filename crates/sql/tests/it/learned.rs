@@ -106,7 +106,7 @@ fn joins_and_sorts_answer_the_same_with_what_they_learn_and_without() {
         for sql in [
             "SELECT f.id, s.city FROM f JOIN s ON f.shop = s.shop WHERE s.city = 'city 7'",
             "SELECT f.id, s.city FROM s JOIN f ON f.shop = s.shop WHERE s.city = 'city 7' AND f.day > DATE '1970-03-01'",
-            "SELECT count(*), sum(f.price) FROM f JOIN s ON f.shop = s.shop",
+            "SELECT count(*), sum(f.part), max(f.price) FROM f JOIN s ON f.shop = s.shop",
             "SELECT f.id FROM f LEFT JOIN s ON f.shop = s.shop AND s.city = 'city 3' WHERE s.city IS NULL",
             "SELECT s.shop, f.id FROM s LEFT JOIN f ON f.shop = s.shop AND f.price > 9.5",
             "SELECT f.id FROM f WHERE f.shop IN (SELECT shop FROM s WHERE city = 'city 4')",
