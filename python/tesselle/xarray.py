@@ -152,7 +152,11 @@ def rows_of(dataset: Dataset, format: str = "") -> tuple[Any, dict[str, Any]]:
     cells = numpy.arange(math.prod(shape))
     columns: dict[str, Any] = {str(n): p for n, p in zip(axes, numpy.unravel_index(cells, shape))}
     columns |= {str(name): variable.to_numpy().ravel() for name, variable in dataset.data_vars.items()}
+    table = pyarrow.table(columns)
+    # A column without nulls is an array in formats that distinguish the two.
+    fields = [f.with_nullable(column.null_count > 0) for f, column in zip(table.schema, table.columns)]
+    table = table.cast(pyarrow.schema(fields))
     if format == "tiledb":
         domains = {f"domain.{axis}": f"0:{extent - 1}" for axis, extent in zip(axes, shape)}
-        return pyarrow.table(columns), {"kind": "dense", "dims": [str(axis) for axis in axes], **domains}
-    return pyarrow.table(columns), {"axes": len(axes), "shape": shape}
+        return table, {"kind": "dense", "dims": [str(axis) for axis in axes], **domains}
+    return table, {"axes": len(axes), "shape": shape}
