@@ -13,6 +13,10 @@ use tesselle::Predicate;
 
 use crate::filter::translate;
 
+/// The most values of a list that are tested one by one. The bounds that come with a longer list prune, and the filter
+/// itself looks its values up in a set.
+const LONGEST: usize = 16;
+
 /// A predicate that is true for every row for which the filter is true now; `None` if it says nothing about single columns.
 pub(super) fn current(filter: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option<Predicate> {
     let now = snapshot_physical_expr(Arc::clone(filter)).ok()?;
@@ -37,6 +41,9 @@ fn implied(expr: &Arc<dyn PhysicalExpr>) -> Option<Expr> {
         };
     }
     if let Some(list) = expr.downcast_ref::<physical::InListExpr>() {
+        if list.list().len() > LONGEST {
+            return None;
+        }
         let (tested, negated) = (Box::new(plain(list.expr())?), list.negated());
         let list = list.list().iter().map(plain).collect::<Option<Vec<Expr>>>()?;
         return Some(Expr::InList(InList { expr: tested, list, negated }));
