@@ -9,6 +9,7 @@ statistics that the files hold (recomputed by `tess verify --deep`, and used by 
 import json
 import pathlib
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -240,9 +241,22 @@ class Case:
             if self.rng.random() < 0.6:
                 self.run("tiledb", "vacuum", self.uri, "--what", name)
         else:
-            tiledb.consolidate(self.uri, config=tiledb.Config({"sm.consolidation.mode": what}))
+            try:
+                tiledb.consolidate(self.uri, config=tiledb.Config({"sm.consolidation.mode": what}))
+            except tiledb.TileDBError as error:
+                if not self.is_vacuumed_delete(str(error)):
+                    raise
+                self.log.append("the original cannot consolidate commits after the commit of a delete was vacuumed")
             if self.rng.random() < 0.6:
                 tiledb.vacuum(self.uri, config=tiledb.Config({"sm.vacuum.mode": what}))
+
+    def is_vacuumed_delete(self, message):
+        """Whether the original fails since it asks for the size of a `.del` that is only in a consolidated commits file. It
+        does so on arrays that only it has written, too."""
+        name = re.search(r"Cannot get file size of '.*/__commits/([^/']+\.del)'", message)
+        commits = pathlib.Path(self.uri) / "__commits"
+        return name is not None and not (commits / name[1]).exists() and any(
+            name[1].encode() in file.read_bytes() for file in commits.glob("*.con"))
 
     def note(self):
         self.clock += 10
