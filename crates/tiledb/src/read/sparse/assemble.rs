@@ -3,8 +3,8 @@
 use arrow_array::ArrayRef;
 use arrow_buffer::MutableBuffer;
 use bytes::Bytes;
+use tesselle_core::At;
 use tesselle_core::driver::parallel;
-use tesselle_core::{At, Room};
 
 use super::cells::{ColumnTiles, Decoded, decode_validity};
 use super::plan::SparseScan;
@@ -56,9 +56,9 @@ enum TileCells<'a> {
 fn fixed(column: &Column, parts: Vec<Part<'_>>, rows: usize) -> Result<Cells> {
     let size = rows.checked_mul(column.cell_size());
     let size = size.ok_or_else(|| Error::limit("a batch exceeds this machine's memory"))?;
-    let mut data = Room::new(size);
+    let mut data = MutableBuffer::from_len_zeroed(size);
     let mut validity = column.nullable.then(|| vec![0_u8; rows]);
-    let (mut data_left, mut validity_left) = (data.as_mut_slice(), validity.as_deref_mut());
+    let (mut data_left, mut validity_left) = (data.as_slice_mut(), validity.as_deref_mut());
     let mut places = Vec::with_capacity(parts.len());
     for part in parts {
         let rows = part.tile.rows();
@@ -92,7 +92,6 @@ impl Part<'_> {
                     copy(&own, valid)?;
                 }
                 let len = field.fixed_len(stored, count).map_err(|error| field.place(&error, number, 0))?;
-                // All of the place is written, whose content is arbitrary.
                 return if len == place.len() {
                     field.decode_fixed(stored, number, place)
                 } else {
