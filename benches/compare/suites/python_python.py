@@ -98,6 +98,9 @@ class Tesselle:
     def dense(self, kind):
         return self.array(kind)[...]
 
+    def window(self, array, y, x):
+        return array[y : y + WINDOW, x : x + WINDOW]
+
     def sparse(self):
         return self.ts.open(self.folder / "sparse.tiledb").table().to_arrow()["a"].to_numpy()
 
@@ -185,6 +188,10 @@ class Numpy(Tesselle):
     def dense(self, kind):
         return self.numpy.array(self.array(kind))
 
+    def window(self, array, y, x):
+        # Like the others, in a buffer of its own, not in the mapped file.
+        return self.numpy.array(super().window(array, y, x))
+
 
 class PyArrow(Tesselle):
     def __init__(self, folder):
@@ -233,7 +240,7 @@ def work(engine, job):
         return float(engine.dense(kind).ravel()[:: SIDE + 1].sum(dtype="f8"))
     if verb == "windows":
         array = engine.array(kind)
-        return float(sum(array[y : y + WINDOW, x : x + WINDOW].sum(dtype="f8") for y, x in windows()))
+        return float(sum(engine.window(array, y, x).sum(dtype="f8") for y, x in windows()))
     if verb == "open":
         return float(engine.array(kind)[17, SIDE - 1])
     return float(getattr(engine, verb)().sum())

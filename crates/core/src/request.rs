@@ -35,6 +35,8 @@ pub struct Capabilities {
     pub fills_lost: bool,
     /// Its containers can be encrypted with a key.
     pub encrypts: bool,
+    /// Its containers keep earlier states, which can be read as of a time.
+    pub keeps_history: bool,
 }
 
 impl Capabilities {
@@ -50,6 +52,7 @@ impl Capabilities {
         verifies: false,
         fills_lost: false,
         encrypts: false,
+        keeps_history: false,
     };
     /// A format that takes rows and whole arrays.
     pub const ARRAYS: Self = Self { arrays_in: true, ..Self::ROWS };

@@ -94,6 +94,7 @@ impl AsyncSession {
             options: options.open.clone(),
             format: None,
             table: None,
+            own_time: false,
             pushdown: options.pushdown,
         };
         let (context, files) = context::build(&opener, operators, options.memory.is_some())?;

@@ -7,7 +7,7 @@ use datafusion::catalog::{DynamicFileCatalog, UrlTableFactory};
 use datafusion::common::config::ConfigNonZeroUsize;
 use datafusion::execution::FunctionRegistry;
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
-use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
+use datafusion::execution::memory_pool::TrackConsumersPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::session_state::SessionStateBuilder;
 use datafusion::prelude::{SessionConfig, SessionContext};
@@ -19,12 +19,19 @@ use crate::decimals::DecimalsAmongFloats;
 use crate::error::ours;
 use crate::files::{ExternalTables, FileTables, Opener};
 use crate::functions::{Function, Listing};
+use crate::pool::OperatorMemory;
 
 /// The number of memory consumers listed in an error.
 const NAMED_CONSUMERS: NonZeroUsize = NonZeroUsize::MIN;
 
 /// Memory that a sort reserves for merging its spills, per partition, if available.
 const MERGE_RESERVE: usize = 10 << 20;
+
+/// Memory of an operator for each row of its batches: those of a session with little memory have fewer rows.
+const BYTES_PER_ROW: usize = 4 << 10;
+
+/// The fewest rows of a batch, regardless of the memory.
+const FEWEST_ROWS: usize = 256;
 
 /// A spill file ends with the first batch that exceeds this size: each batch gets a separate file.
 ///
@@ -54,6 +61,10 @@ pub(crate) fn build(opener: &Opener, memory: u64, given: bool) -> Result<(Sessio
         .with_information_schema(true)
         .with_default_catalog_and_schema("tess", "main");
     let options = config.options_mut();
+    // The operators of each partition hold several batches at once.
+    let most = options.execution.batch_size.get();
+    let rows = (memory / threads.max(1) / BYTES_PER_ROW).clamp(FEWEST_ROWS.min(most), most);
+    options.execution.batch_size = ConfigNonZeroUsize::try_new(rows).map_err(ours)?;
     options.execution.sort_spill_reservation_bytes = MERGE_RESERVE.min(memory / (4 * threads.max(1)));
     options.execution.collect_statistics = true;
     // The table of a hash join stays in memory; a merge of sorted inputs spills.
@@ -61,7 +72,7 @@ pub(crate) fn build(opener: &Opener, memory: u64, given: bool) -> Result<(Sessio
     // 0.06 is exact, as in other databases; 6e-2 is a double.
     options.sql_parser.parse_float_as_decimal = true;
     options.execution.max_spill_file_size_bytes = ConfigNonZeroUsize::try_new(SPILL_FILE).map_err(ours)?;
-    let pool = TrackConsumersPool::new(FairSpillPool::new(memory), NAMED_CONSUMERS);
+    let pool = TrackConsumersPool::new(OperatorMemory::new(memory), NAMED_CONSUMERS);
     let mut runtime = RuntimeEnvBuilder::new().with_memory_pool(Arc::new(pool));
     if let Some(folder) = spill_folder() {
         let place = std::path::PathBuf::from(folder.location().path());

@@ -33,6 +33,7 @@ mod filter;
 mod functions;
 mod interrupt;
 mod options;
+mod pool;
 mod provider;
 mod runtime;
 mod scan;

@@ -10,6 +10,30 @@ use arrow_schema::{ArrowError, DataType, Schema, SchemaRef, TimeUnit};
 use tesselle_core::driver::Rows;
 use tesselle_core::{Action, At, Error, Result, RowStream, type_name};
 
+/// The methods of builders with casts.
+macro_rules! cast_methods {
+    () => {
+        /// Casts a column to another type. A value that does not fit is an error.
+        pub fn cast(mut self, column: impl Into<String>, to: arrow_schema::DataType) -> Self {
+            self.casts.push((column.into(), to));
+            self
+        }
+
+        /// Casts columns to other types.
+        pub fn casts(mut self, casts: impl IntoIterator<Item = (String, arrow_schema::DataType)>) -> Self {
+            self.casts.extend(casts);
+            self
+        }
+
+        /// Casts columns whose type the target lacks to the type that it suggests.
+        pub fn auto_cast(mut self, auto_cast: bool) -> Self {
+            self.auto_cast = auto_cast;
+            self
+        }
+    };
+}
+pub(crate) use cast_methods;
+
 /// `rows` with these columns cast. A value that does not fit its new type ends the stream with an error.
 pub(crate) fn cast(rows: Rows, casts: &[(String, DataType)]) -> Result<RowStream<'static>> {
     let schema = rows.schema();

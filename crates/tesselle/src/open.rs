@@ -5,8 +5,8 @@ use std::sync::Arc;
 use arrow_schema::{DataType, SchemaRef};
 use tesselle_core::driver::{Reporter, default_driver};
 use tesselle_core::{
-    Action, ArrayView, Container, Context, Depth, Description, Driver, Error, Format, Location, OpenOptions,
-    Predicate, Report, Result, Secret, Table, TableFacts,
+    Action, ArrayView, Capabilities, Container, Context, Depth, Description, Driver, Error, Format, Location,
+    OpenOptions, Predicate, Report, Result, Secret, Table, TableFacts,
 };
 
 use crate::health;
@@ -37,6 +37,7 @@ pub struct Opener {
     format: Option<String>,
     table: Option<String>,
     options: OpenOptions,
+    among_others: bool,
     run: RunOn,
 }
 
@@ -63,6 +64,13 @@ impl Opener {
     /// Replaces all options that formats take.
     pub fn options(mut self, options: OpenOptions) -> Self {
         self.options = options;
+        self
+    }
+
+    /// Treats the containers as some of several inputs: [`at`](Self::at) and [`between`](Self::between) apply to those
+    /// that keep earlier states, and the others are read as they are `[default: they are refused]`.
+    pub fn among_others(mut self, among_others: bool) -> Self {
+        self.among_others = among_others;
         self
     }
 
@@ -138,7 +146,14 @@ impl Opener {
     /// Opens the container at a location, on any storage.
     pub fn open_at(&self, location: Location) -> Result<Dataset> {
         let format = self.format_of(&location)?;
-        let infers_types = format.capabilities().infers_types;
+        let Capabilities { infers_types, keeps_history, .. } = format.capabilities();
+        if self.options.between.is_some() && !keeps_history && !self.among_others {
+            return Err(Error::invalid(format!(
+                "a file of the format {} has no earlier states: it cannot be read as of a time",
+                format.name()
+            )))
+            .in_file(location.path());
+        }
         if !self.options.types.is_empty() && !infers_types {
             return Err(Error::invalid(format!(
                 "a file of the format {} states its own types",

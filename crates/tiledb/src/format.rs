@@ -60,6 +60,7 @@ impl Format for TileDb {
     fn capabilities(&self) -> Capabilities {
         let mut capabilities = Capabilities::ARRAYS;
         capabilities.encrypts = true;
+        capabilities.keeps_history = true;
         capabilities.rows_keep_more = true;
         capabilities.verifies = true;
         capabilities

@@ -13,6 +13,8 @@ mod copies;
 mod folder;
 mod killer;
 mod meddler;
+#[path = "../it/npy.rs"]
+mod npy;
 mod tracer;
 
 use std::fmt::Write as _;
@@ -49,15 +51,7 @@ fn prepared(commands: &[&str]) -> TempDir {
 }
 
 fn array(file: &Path, shape: [u64; 2], first: f64) {
-    let mut header =
-        format!("{{'descr': '<f8', 'fortran_order': False, 'shape': ({}, {}), }}", shape[0], shape[1]);
-    while (10 + header.len() + 1) % 64 != 0 {
-        header.push(' ');
-    }
-    header.push('\n');
-    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
-    bytes.extend((header.len() as u16).to_le_bytes());
-    bytes.extend(header.bytes());
+    let mut bytes = npy::header(shape);
     bytes.extend((0..shape[0] * shape[1]).flat_map(|i| (first + i as f64).to_le_bytes()));
     fs::write(file, bytes).unwrap();
 }

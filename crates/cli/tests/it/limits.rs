@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::support::{fine, path};
+use crate::support::{fine, path, zeros};
 
 /// What a process may allocate, in KiB: the limit of the verbs, and what threads and the program itself take.
 const ALLOWED: u64 = 96 << 10;
@@ -26,27 +26,12 @@ fn run(folder: &Path, limit: &str, call: &str) {
     assert!(out.status.success(), "tess {call}: {:?}: {error}", out.status);
 }
 
-/// An array of zeros of `rows` times 4096 numbers that takes no space on the disk.
-fn zeros(file: &Path, rows: u64) {
-    let mut header = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': ({rows}, 4096), }}");
-    while (10 + header.len() + 1) % 64 != 0 {
-        header.push(' ');
-    }
-    header.push('\n');
-    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
-    bytes.extend((header.len() as u16).to_le_bytes());
-    bytes.extend(header.bytes());
-    fs::write(file, &bytes).unwrap();
-    let len = bytes.len() as u64 + rows * 4096 * 8;
-    fs::OpenOptions::new().write(true).open(file).unwrap().set_len(len).unwrap();
-}
-
 #[test]
 fn arrays_of_any_size_are_worked_on_within_the_limit() {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path();
     // 128 MiB: more than is allowed.
-    zeros(&place.join("a.npy"), 4096);
+    zeros(&place.join("a.npy"), [4096, 4096]);
     let grid = path(&place.join("grid")).to_owned();
     let dims = ["--dim", "y:INT64:0:8191:256", "--dim", "x:INT64:0:4095:256", "--attr", "value:FLOAT64"];
     fine(&[&["tiledb", "create", &grid], &dims[..]].concat());

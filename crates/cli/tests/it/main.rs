@@ -12,6 +12,7 @@ mod guide_commands;
 mod inputs;
 mod labels;
 mod limits;
+mod npy;
 mod seen;
 #[cfg(unix)]
 mod signals;

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::support::{fine, path};
+use crate::support::{fine, path, zeros};
 
 /// Every verb ends within two seconds of a signal; a busy machine may take as long again.
 const LIMIT: Duration = Duration::from_secs(4);
@@ -95,25 +95,14 @@ fn rows(folder: &Path) -> PathBuf {
     file
 }
 
-/// A large array of zeros that takes no space on the disk.
+/// A large array of zeros.
 fn array(folder: &Path) -> PathBuf {
-    array_of(folder, "array.npy", (1 << 14, 1 << 15))
+    array_of(folder, "array.npy", [1 << 14, 1 << 15])
 }
 
-fn array_of(folder: &Path, name: &str, shape: (u64, u64)) -> PathBuf {
+fn array_of(folder: &Path, name: &str, shape: [u64; 2]) -> PathBuf {
     let file = folder.join(name);
-    let mut header =
-        format!("{{'descr': '<f8', 'fortran_order': False, 'shape': ({}, {}), }}", shape.0, shape.1);
-    while (10 + header.len() + 1) % 64 != 0 {
-        header.push(' ');
-    }
-    header.push('\n');
-    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
-    bytes.extend((header.len() as u16).to_le_bytes());
-    bytes.extend(header.bytes());
-    fs::write(&file, &bytes).unwrap();
-    let len = bytes.len() as u64 + shape.0 * shape.1 * 8;
-    fs::OpenOptions::new().write(true).open(&file).unwrap().set_len(len).unwrap();
+    zeros(&file, shape);
     file
 }
 
@@ -220,7 +209,7 @@ fn every_other_verb_ends_too() {
         fs::hard_link(at("rows.tatami"), at(copy)).unwrap();
     }
     fine(&["tatami", "collection", "add", &at("files"), "one.tatami", "two.tatami"]);
-    let row = array_of(data.path(), "row.npy", (1, 1 << 15));
+    let row = array_of(data.path(), "row.npy", [1, 1 << 15]);
     fine(&["convert", path(&row), &at("grid.tet")]);
     array(data.path());
     let before = small_contents(data.path());

@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
+use crate::npy;
+
 /// Runs `tess`.
 pub(crate) fn tess(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_tess")).args(args).output().unwrap()
@@ -26,4 +28,12 @@ pub(crate) fn text(bytes: &[u8]) -> String {
 
 pub(crate) fn path(path: &Path) -> &str {
     path.to_str().unwrap()
+}
+
+/// An npy file of zeros that takes no space on the disk.
+pub(crate) fn zeros(file: &Path, shape: [u64; 2]) {
+    let header = npy::header(shape);
+    std::fs::write(file, &header).unwrap();
+    let len = header.len() as u64 + shape.iter().product::<u64>() * 8;
+    std::fs::OpenOptions::new().write(true).open(file).unwrap().set_len(len).unwrap();
 }

@@ -13,6 +13,7 @@ use arrow_ord::cmp;
 use arrow_schema::{DataType, TimeUnit};
 use arrow_select::filter::filter_record_batch;
 
+use super::list::is_one_of;
 use super::{Comparison, Predicate, decimal};
 use crate::error::{Error, Result};
 use crate::scalar::Scalar;
@@ -33,11 +34,7 @@ impl Predicate {
         match self {
             Self::Always(value) => Ok(constant(*value, rows)),
             Self::Compare { column, op, value } => compare(column_of(batch, column)?, column, *op, value),
-            Self::In { column, values } => {
-                let array = column_of(batch, column)?;
-                let parts = values.iter().map(|value| compare(array, column, Comparison::Eq, value));
-                fold(parts, constant(false, rows), arrow_kleene_or)
-            }
+            Self::In { column, values } => is_in(column_of(batch, column)?, column, values),
             Self::IsNull { column } => {
                 let array = column_of(batch, column)?;
                 let nulls = array.logical_nulls();
@@ -54,6 +51,31 @@ impl Predicate {
             Self::Custom(custom) => custom.condition().evaluate(batch),
         }
     }
+}
+
+/// Whether the rows are one of `values`: unknown for nulls, and for other rows if a value is null.
+fn is_in(array: &ArrayRef, column: &str, values: &[Scalar]) -> Result<BooleanArray> {
+    if let DataType::Dictionary(..) = array.data_type() {
+        return by_entry(array, |entries| is_in(entries, column, values));
+    }
+    let none = || (constant(false, array.len()), values.iter().collect());
+    let (found, left) = is_one_of(array, values).unwrap_or_else(none);
+    let left = left.into_iter().map(|value| compare(array, column, Comparison::Eq, value));
+    fold(left, found, arrow_kleene_or)
+}
+
+/// The verdict on each entry of a dictionary, for the rows that have it. A null entry is a null row as well.
+fn by_entry(array: &ArrayRef, judge: impl Fn(&ArrayRef) -> Result<BooleanArray>) -> Result<BooleanArray> {
+    let dictionary = array.as_any_dictionary();
+    let verdicts = judge(dictionary.values())?;
+    let (is_true, is_false) = (known(&verdicts, true), known(&verdicts, false));
+    let (keys, nulls) = (dictionary.normalized_keys(), array.nulls());
+    let rows = |entries: &BooleanBuffer| {
+        // The key of a null row may be none of the entries.
+        let is_set = |i: usize| nulls.is_none_or(|nulls| nulls.is_valid(i)) && entries.value(keys[i]);
+        BooleanBuffer::collect_bool(keys.len(), is_set)
+    };
+    Ok(from_known(&rows(&is_true), &rows(&is_false)))
 }
 
 fn constant(value: bool, rows: usize) -> BooleanArray {
@@ -201,13 +223,7 @@ fn compare(array: &ArrayRef, column: &str, op: Comparison, value: &Scalar) -> Re
         | DataType::BinaryView => return compare_strings(array, column, op, value),
         DataType::FixedSizeBinary(_) => compare_bytes(array.as_fixed_size_binary().iter(), op, value),
         DataType::Dictionary(_, _) => {
-            let dictionary = array.as_any_dictionary();
-            let verdicts = compare(dictionary.values(), column, op, value)?;
-            let keys = dictionary.normalized_keys();
-            let holds = |key: usize| key < verdicts.len() && verdicts.is_valid(key) && verdicts.value(key);
-            let bits = BooleanBuffer::collect_bool(keys.len(), |i| holds(keys[i]));
-            // A null value of the dictionary is a null row as well.
-            return Ok(BooleanArray::new(bits, array.logical_nulls()));
+            return by_entry(array, |entries| compare(entries, column, op, value));
         }
         _ => None,
     }

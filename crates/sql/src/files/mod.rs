@@ -22,6 +22,8 @@ pub(crate) struct Opener {
     /// The format and the table given by a statement.
     pub(crate) format: Option<String>,
     pub(crate) table: Option<String>,
+    /// Whether a statement gives the time to read as of: that of the session applies to files that keep earlier states.
+    pub(crate) own_time: bool,
     pub(crate) pushdown: bool,
 }
 
@@ -35,7 +37,8 @@ impl Opener {
 
     fn opener(&self) -> tesselle::Opener {
         let opener = tesselle::Opener::new().options(self.options.clone());
-        opener.format(self.format.clone()).table(self.table.clone()).on(&self.driver)
+        let opener = opener.format(self.format.clone()).table(self.table.clone());
+        opener.among_others(!self.own_time).on(&self.driver)
     }
 }
 
@@ -127,10 +130,10 @@ impl TableProviderFactory for ExternalTables {
             let error = Error::invalid(format!("{} files state their own columns", self.format));
             return Err(external(error.hint("omit the list of columns")));
         }
-        let TableOptions { table, open } =
+        let TableOptions { table, open, own_time } =
             TableOptions::new(&self.opener.options, &command.options).map_err(external)?;
-        let opener =
-            Opener { options: open, table, format: Some(self.format.to_owned()), ..self.opener.clone() };
+        let format = Some(self.format.to_owned());
+        let opener = Opener { options: open, table, format, own_time, ..self.opener.clone() };
         let (locations, driver, own) =
             (command.locations.clone(), self.opener.driver.clone(), opener.clone());
         let open = move || match locations.as_slice() {

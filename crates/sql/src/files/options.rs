@@ -14,16 +14,20 @@ const KNOWN: [&str; 8] =
 pub(super) struct TableOptions {
     pub(super) table: Option<String>,
     pub(super) open: OpenOptions,
+    /// Whether the statement gives a time.
+    pub(super) own_time: bool,
 }
 
 impl TableOptions {
     /// The given options on top of those of the session.
     pub(super) fn new(base: &OpenOptions, given: &HashMap<String, String>) -> Result<Self> {
-        let mut options = Self { table: None, open: base.clone() };
+        let mut options = Self { table: None, open: base.clone(), own_time: false };
         for (name, value) in given {
             let open = &mut options.open;
             // The parser puts options without a dot into the namespace of the file format.
-            match name.strip_prefix("format.").unwrap_or(name) {
+            let name = name.strip_prefix("format.").unwrap_or(name);
+            options.own_time |= matches!(name, "at" | "between");
+            match name {
                 "table" => options.table = Some(value.clone()),
                 "at" => open.between = Some((0, parse_time(value)?)),
                 "between" => open.between = Some(parse_times(value)?),

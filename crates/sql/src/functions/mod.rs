@@ -98,7 +98,7 @@ impl TableFunctionImpl for Listing {
 
 impl Listing {
     fn opener(&self) -> Opener {
-        Opener::new().options(self.options.clone()).on(&self.driver)
+        Opener::new().options(self.options.clone()).among_others(true).on(&self.driver)
     }
 
     fn rows(&self, args: &[Expr]) -> tesselle::Result<Vec<Map<String, Value>>> {

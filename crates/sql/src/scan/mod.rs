@@ -12,6 +12,7 @@ use arrow_schema::{SchemaRef, SortOptions};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Result, Statistics};
+use datafusion::execution::memory_pool::MemoryLimit;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr, PhysicalSortExpr};
@@ -25,7 +26,7 @@ use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricsSet};
 use datafusion::physical_plan::projection::{ProjectionExec, ProjectionExpr, all_alias_free_columns};
 use datafusion::physical_plan::statistics::StatisticsArgs;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties};
-use partition::{Counts, Partition};
+use partition::{BatchSize, Counts, Partition};
 use pushed::Pushed;
 use tesselle::core::{Plan, Pushdown};
 use tesselle::{Driver, Predicate, RunStats, Scan, Table};
@@ -33,6 +34,9 @@ use work::Work;
 
 use crate::error::external;
 use crate::statistics::{filtered, statistics, value_count};
+
+/// A batch above this part of the memory of all operators is not shared between them.
+const SHARES: usize = 64;
 
 /// A scan, and the work left to do on its batches.
 #[derive(Clone)]
@@ -377,10 +381,14 @@ impl ExecutionPlan for ScanExec {
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let counts = Counts::new(&self.metrics, partition);
-        let rows = context.session_config().batch_size();
+        let memory = match context.memory_pool().memory_limit() {
+            MemoryLimit::Finite(memory) => memory,
+            MemoryLimit::Infinite | MemoryLimit::Unknown => usize::MAX,
+        };
+        let size = BatchSize { rows: context.session_config().batch_size().max(1), shared: memory / SHARES };
         let (work, request) = (Arc::clone(&self.work), Arc::clone(&self.request));
         let tasks = move || work.take(partition);
-        Ok(Partition::new(&self.driver, self.table.storage(), request, Box::new(tasks), rows, counts)
+        Ok(Partition::new(&self.driver, self.table.storage(), request, Box::new(tasks), size, counts)
             .stream())
     }
 

@@ -5,9 +5,10 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
-use datafusion::arrow::compute::concat_batches;
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array};
+use arrow_schema::{DataType, SchemaRef};
+use datafusion::arrow::compute::{concat_batches, take};
 use datafusion::common::Result;
 use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream};
 use datafusion::physical_plan::metrics::{
@@ -17,7 +18,7 @@ use datafusion::physical_plan::stream::RecordBatchReceiverStreamBuilder;
 use futures::Stream;
 use tesselle::core::{Cost, Remainder, Storage, Task};
 use tesselle::driver::Lease;
-use tesselle::{Driver, Predicate, RunStats};
+use tesselle::{Driver, Error, Predicate, RunStats};
 
 use super::Request;
 use super::work::Share;
@@ -44,9 +45,18 @@ pub(super) struct Partition {
     few: Vec<RecordBatch>,
     /// A batch of more rows than the operators work on at once, as far as it is not passed on.
     ready: Option<RecordBatch>,
-    batch_rows: usize,
+    size: BatchSize,
     counted: RunStats,
     counts: Counts,
+}
+
+/// The batches that operators work on.
+#[derive(Clone, Copy)]
+pub(super) struct BatchSize {
+    pub(super) rows: usize,
+    /// Parts of a batch of more bytes are copies. A slice counts with all of its buffers, and an operator with little memory
+    /// would have none for the second one.
+    pub(super) shared: usize,
 }
 
 struct Running {
@@ -69,7 +79,7 @@ impl Partition {
         storage: Arc<dyn Storage>,
         request: Arc<Request>,
         start: Start,
-        batch_rows: usize,
+        size: BatchSize,
         counts: Counts,
     ) -> Self {
         Self {
@@ -81,7 +91,7 @@ impl Partition {
             waiting: VecDeque::new(),
             running: None,
             ready: None,
-            batch_rows: batch_rows.max(1),
+            size,
             rest: Remainder::new(Arc::clone(&request.schema), request.residual.clone(), request.limit),
             request,
             counted: RunStats::default(),
@@ -131,18 +141,20 @@ impl Partition {
     }
 
     /// The next rows of the batch that is ready.
-    fn part(&mut self) -> Option<RecordBatch> {
-        let batch = self.ready.take()?;
+    fn part(&mut self) -> Result<Option<RecordBatch>> {
+        let Some(batch) = self.ready.take() else { return Ok(None) };
+        let BatchSize { rows: most, shared } = self.size;
         let rows = batch.num_rows();
-        if rows <= self.batch_rows {
-            return Some(batch);
+        let is_shared = batch.get_array_memory_size() <= shared;
+        let part = batch.slice(0, rows.min(most));
+        if rows > most {
+            self.ready = Some(batch.slice(most, rows - most));
         }
-        self.ready = Some(batch.slice(self.batch_rows, rows - self.batch_rows));
-        Some(batch.slice(0, self.batch_rows))
+        Ok(Some(if is_shared { part } else { copied(&part)? }))
     }
 
     fn advance(&mut self) -> Result<Step> {
-        if let Some(part) = self.part() {
+        if let Some(part) = self.part()? {
             return Ok(Step::Batch(part));
         }
         if self.rest.is_done() {
@@ -177,7 +189,7 @@ impl Partition {
             None => batch,
         };
         self.collect(batch)?;
-        Ok(self.part().map_or(Step::Nothing, Step::Batch))
+        Ok(self.part()?.map_or(Step::Nothing, Step::Batch))
     }
 
     /// Makes a batch ready, together with those before it that were too small. Operators have a cost per batch.
@@ -186,7 +198,7 @@ impl Partition {
             return Ok(());
         }
         // The first rows are wanted as soon as they are there.
-        let is_enough = |rows: usize| rows >= self.batch_rows / 2 || self.request.limit.is_some();
+        let is_enough = |rows: usize| rows >= self.size.rows / 2 || self.request.limit.is_some();
         if self.few.is_empty() && is_enough(batch.num_rows()) {
             self.ready = Some(batch);
             return Ok(());
@@ -203,6 +215,23 @@ impl Partition {
         let few = std::mem::take(&mut self.few);
         Ok(if few.is_empty() { None } else { Some(concat_batches(&self.request.schema, &few)?) })
     }
+}
+
+/// The rows in buffers of their own.
+fn copied(batch: &RecordBatch) -> Result<RecordBatch> {
+    let rows = u32::try_from(batch.num_rows()).map_err(|_| Error::internal("a batch has too many rows"));
+    let rows = UInt32Array::from_iter_values(0..rows.map_err(external)?);
+    let columns = batch.columns().iter().map(|column| {
+        let column = take(column, &rows, None)?;
+        Ok(match column.data_type() {
+            DataType::Utf8View => Arc::new(column.as_string_view().gc()) as ArrayRef,
+            DataType::BinaryView => Arc::new(column.as_binary_view().gc()),
+            _ => column,
+        })
+    });
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    let columns = columns.collect::<Result<Vec<_>>>()?;
+    Ok(RecordBatch::try_new_with_options(batch.schema(), columns, &options)?)
 }
 
 impl Stream for Partition {

@@ -36,6 +36,11 @@ fn errors_suggest_similar_names() {
             ErrorKind::NotFound,
             "did you mean 'table'?",
         ),
+        (
+            format!("CREATE EXTERNAL TABLE t STORED AS TET LOCATION '{root}/grid.tet' OPTIONS ('at' '5')"),
+            ErrorKind::Invalid,
+            "",
+        ),
     ] {
         let error = match session.query(&sql).and_then(tesselle_sql::Answer::finish) {
             Ok(()) => panic!("{sql} succeeded"),

@@ -4,6 +4,7 @@ use arrow_schema::DataType;
 use tesselle_core::{Result, Scan};
 
 use super::Conversion;
+use crate::cast::cast_methods;
 use crate::create::WriteReport;
 use crate::create::target::{Target, target_methods};
 use crate::open::Opener;
@@ -56,6 +57,7 @@ pub struct Convert {
 impl Convert {
     target_methods!();
     run_methods!();
+    cast_methods!();
     scan_methods!();
 
     /// Sets how the source is opened: its format, its table, time travel, keys, types.
@@ -67,24 +69,6 @@ impl Convert {
     /// Replaces columns, filter, region and limit by those of `scan`.
     pub fn scan(mut self, scan: Scan) -> Self {
         self.scan = scan;
-        self
-    }
-
-    /// Casts a column to another type. A value that does not fit is an error.
-    pub fn cast(mut self, column: impl Into<String>, to: DataType) -> Self {
-        self.casts.push((column.into(), to));
-        self
-    }
-
-    /// Casts columns to other types.
-    pub fn casts(mut self, casts: impl IntoIterator<Item = (String, DataType)>) -> Self {
-        self.casts.extend(casts);
-        self
-    }
-
-    /// Casts columns whose type the target lacks to the type that it suggests.
-    pub fn auto_cast(mut self, auto_cast: bool) -> Self {
-        self.auto_cast = auto_cast;
         self
     }
 

@@ -8,7 +8,7 @@ use tesselle_core::{Created, Driver, Fitted, Format, Result, Sink, WriteRequest,
 
 use super::WriteReport;
 use super::target::{Target, target_methods};
-use crate::cast::Casts;
+use crate::cast::{Casts, cast_methods};
 use crate::run::{RunOn, run_methods};
 
 /// Builds a write of rows of `schema` to a new container. The file name determines the format.
@@ -49,18 +49,7 @@ pub struct Create {
 impl Create {
     target_methods!();
     run_methods!();
-
-    /// Gives columns other types. A value that does not fit its new type is an error.
-    pub fn casts(mut self, casts: impl IntoIterator<Item = (String, DataType)>) -> Self {
-        self.casts.extend(casts);
-        self
-    }
-
-    /// Gives columns that the target has no type for the type that it suggests.
-    pub fn auto_cast(mut self, auto_cast: bool) -> Self {
-        self.auto_cast = auto_cast;
-        self
-    }
+    cast_methods!();
 
     /// Starts the write. Nothing is visible under the target's name before [`Writer::finish`].
     pub fn start(self) -> Result<Writer> {

@@ -94,8 +94,11 @@ impl Diff {
         let driver = self.run.driver()?;
         let mut options = self.options;
         options.memory = self.memory.unwrap_or_else(|| driver.budget().total().min(MATCHING));
-        let opener = self.opener.on(&driver);
-        match (self.left.open(&opener)?, self.right.open(&opener)?) {
+        // A time applies to the sides that keep earlier states: at least to one of them.
+        let opener = self.opener.on(&driver).among_others(true);
+        let left = self.left.open(&opener)?;
+        let right = self.right.open(&opener.among_others(left.keeps_history()))?;
+        match (left, right) {
             (Opened::Table(left), Opened::Table(right)) => compare(&left, &right, &options, &driver),
             (Opened::Container(left, _), Opened::Container(right, _)) => {
                 containers::diff(&left, &right, &options, &driver)
@@ -111,6 +114,16 @@ enum Opened {
     Table(DatasetTable),
     /// Several tables, and why none of them is the one.
     Container(Dataset, Error),
+}
+
+impl Opened {
+    fn keeps_history(&self) -> bool {
+        let format = match self {
+            Self::Table(table) => table.format(),
+            Self::Container(dataset, _) => dataset.format(),
+        };
+        format.capabilities().keeps_history
+    }
 }
 
 impl Side {

@@ -55,7 +55,7 @@ impl LogicalTable {
             Predicate::Compare { column, op, value } => equal(column, *op, value),
             Predicate::In { column, values } => {
                 let each = values.iter().map(|value| equal(column, Comparison::Eq, value));
-                each.collect::<Option<Vec<_>>>().map(Predicate::Or)
+                each.collect::<Option<Vec<_>>>().map(|each| one_of(column, each))
             }
             Predicate::Custom(_) => None,
         };
@@ -85,6 +85,16 @@ impl LogicalTable {
         }
         stats
     }
+}
+
+/// One of these conditions on a column: a list of values, if all are equalities.
+fn one_of(column: &str, conditions: Vec<Predicate>) -> Predicate {
+    let value = |condition: &Predicate| match condition {
+        Predicate::Compare { op: Comparison::Eq, value, .. } => Some(value.clone()),
+        _ => None,
+    };
+    let values = conditions.iter().map(value).collect::<Option<Vec<_>>>();
+    values.map_or(Predicate::Or(conditions), |values| Predicate::In { column: column.to_owned(), values })
 }
 
 /// A condition on columns as they are read, evaluated on stored ones.

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::Float32Type;
+use arrow_array::types::{Float32Type, Int16Type};
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch};
+use arrow_schema::DataType;
 use tesselle::array::MemoryArray;
 use tesselle::driver::CancelToken;
 use tesselle::{Attribute, ErrorKind};
@@ -44,9 +45,37 @@ fn rows_are_written_in_every_supporting_format() {
         assert_eq!((report.format, report.summary.rows), (format.name(), 100), "{uri}");
         let values = read(uri, "value");
         assert_eq!(values.as_primitive::<arrow_array::types::Float64Type>().values().len(), 100, "{uri}");
+        // A time that a format cannot go back to is refused, never ignored.
+        let earlier = tesselle::Opener::new().at(1).open_table(uri);
+        match format.capabilities().keeps_history {
+            true => assert_eq!(earlier.unwrap().scan().rows().unwrap().read_all().unwrap().len(), 0, "{uri}"),
+            false => assert_eq!(earlier.err().unwrap().kind(), ErrorKind::Invalid, "{uri}"),
+        }
         formats += 1;
     }
     assert!(formats >= 7, "{formats}");
+}
+
+#[test]
+fn columns_are_cast_while_rows_are_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let uri = folder.path().join("rows.parquet");
+    let uri = uri.to_str().unwrap();
+    let create = || tesselle::create(uri, rows().schema()).overwrite(true);
+    let mut writer = create().cast("value", DataType::Int16).start().unwrap();
+    writer.write(&rows()).unwrap();
+    writer.finish().unwrap();
+    assert_eq!(read(uri, "value").as_primitive::<Int16Type>().values()[..3], [0, 1, 2]);
+    let error = create().cast("valeu", DataType::Int8).start().err().unwrap();
+    assert_eq!(error.hint_text().as_deref(), Some("did you mean 'value'?"));
+    // A value that does not fit is an error, and the old file stays.
+    let large: ArrayRef = Arc::new(Float64Array::from(vec![1e9]));
+    let time: ArrayRef = Arc::new(Int64Array::from(vec![0]));
+    let mut writer = create().cast("value", DataType::Int16).start().unwrap();
+    let row = RecordBatch::try_from_iter([("time", time), ("value", large)]).unwrap();
+    assert_eq!(writer.write(&row).unwrap_err().kind(), ErrorKind::Invalid);
+    drop(writer);
+    assert_eq!(read(uri, "value").len(), 100);
 }
 
 #[test]
@@ -183,8 +212,8 @@ fn dictionaries_of_batches_are_joined_in_an_arrow_file() {
     }
     writer.finish().unwrap();
     let words = read(uri, "word");
-    assert!(matches!(words.data_type(), arrow_schema::DataType::Dictionary(..)));
-    let words = arrow_cast::cast(&words, &arrow_schema::DataType::Utf8).unwrap();
+    assert!(matches!(words.data_type(), DataType::Dictionary(..)));
+    let words = arrow_cast::cast(&words, &DataType::Utf8).unwrap();
     let found: Vec<Option<&str>> = words.as_string::<i32>().iter().collect();
     assert_eq!(found, parts.concat());
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use tesselle::{Diff, Difference, diff};
+use tesselle::{Diff, Difference, Opener, diff};
 
 use crate::support::{csv, driver, into};
 
@@ -66,6 +66,11 @@ fn sparse_arrays_match_by_their_dimensions() {
     );
     assert!(run(&a, &array, |d| d).unwrap().is_equal());
     assert!(run(&a, &b, |d| d).unwrap().is_equal());
+    // A time applies to the side that keeps earlier states; one must.
+    let at = |time| move |d: Diff| d.opener(Opener::new().at(time));
+    assert!(run(&b, &a, at(u64::MAX)).unwrap().is_equal());
+    assert_eq!(run(&a, &b, at(1)).unwrap().rows, (0, 400));
+    assert!(run(&b, &b, at(1)).is_err());
     let c = csv(folder.path(), "c.csv", "x,y,v", rows(3));
     let found = run(&a, &c, |d| d).unwrap();
     assert!(found.unmatched.0 > 0 && found.unmatched.0 == found.unmatched.1, "{found:?}");
