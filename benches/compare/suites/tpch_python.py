@@ -65,4 +65,5 @@ def main():
     report(1 if os.environ.get("COMPARE_TINY") else RUNS, work)
 
 
-main()
+if __name__ == "__main__":
+    main()

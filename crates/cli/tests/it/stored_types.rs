@@ -81,11 +81,13 @@ fn single_rows_and_collections_have_the_types_of_their_columns() {
     assert!(found.contains("5.00"), "{found}");
     fine(&["tatami", "collection", "merge", path(&shelf), "all.tatami"]);
     assert_eq!(csv(path(&shelf)), all);
-    // A key that is stored as digits is not what a user writes.
+    // A key is written as its column shows it.
     let priced = at("priced.tatami");
     fine(&["convert", &first, path(&priced), "--set", "sort_key=price"]);
-    let error = refused(&["tatami", "lookup", path(&priced), "2"]);
-    assert!(error.contains("column 'price' is decimal128(9,2)"), "{error}");
+    assert!(fine(&["tatami", "lookup", path(&priced), "2"]).contains("2.00"));
+    assert_eq!(fine(&["tatami", "lookup", path(&priced), "2.5"]), "no row has this key\n");
+    let error = refused(&["tatami", "lookup", path(&priced), "two"]);
+    assert!(error.contains("'two' is no decimal128(9,2), the type of 'price'"), "{error}");
 }
 
 #[test]

@@ -49,7 +49,9 @@ fn fit(data_type: &DataType) -> Fit {
         D::Dictionary(_, values) => fit(values),
         D::Float16 => Fit::As(D::Float32),
         D::FixedSizeBinary(_) => Fit::As(D::Binary),
-        D::Timestamp(TimeUnit::Nanosecond, _) | D::Date32 | D::Date64 => Fit::refused(micros),
+        D::Timestamp(TimeUnit::Nanosecond, _) | D::Date64 => Fit::refused(micros),
+        // Days of microseconds take four times the bits.
+        D::Date32 => Fit::refused(D::Int32),
         D::Timestamp(..) => Fit::As(micros),
         D::Time32(_) | D::Time64(_) | D::Duration(_) => Fit::refused(D::Int64),
         D::FixedSizeList(item, _) => Fit::As(D::List(item.clone())),

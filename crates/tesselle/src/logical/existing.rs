@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
-use arrow_array::{RecordBatch, RecordBatchOptions};
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, StringArray};
+use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use tesselle_core::{Error, Result, RowStream, Table};
+use tesselle_core::{Error, Result, RowStream, Scalar, Table};
 
 use super::Logical;
 use super::column::{spelled, to_stored};
@@ -30,6 +33,21 @@ impl StoredTypes {
     /// The type of a column, if it is stored in another one.
     pub fn own(&self, column: &str) -> Option<&DataType> {
         self.logical.types.get(column)
+    }
+
+    /// The value of a column that `text` spells, as it is stored; `None` if the column is stored in its own type.
+    pub fn parse(&self, column: &str, text: &str) -> Result<Option<Scalar>> {
+        let Some(own) = self.own(column) else { return Ok(None) };
+        let refused = || Error::invalid(format!("'{text}' is no {}, the type of '{column}'", spelled(own)));
+        let options = CastOptions { safe: false, ..CastOptions::default() };
+        let spelling: ArrayRef = Arc::new(StringArray::from(vec![text.trim()]));
+        let value = cast_with_options(&spelling, own, &options).map_err(|error| refused().source(error))?;
+        let stored = to_stored(&value, self.stored.field_with_name(column)?)?;
+        let number = |to: &DataType| Ok::<_, Error>(cast_with_options(&stored, to, &options)?);
+        Ok(Some(match stored.data_type() {
+            DataType::Utf8 => Scalar::from(stored.as_string::<i32>().value(0)),
+            _ => Scalar::from(number(&DataType::Int64)?.as_primitive::<Int64Type>().value(0)),
+        }))
     }
 
     /// Fails if one of these columns is stored in another type: `purpose` works on stored values.

@@ -4,7 +4,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, RecordBatch};
-use arrow_schema::DataType;
 use clap::Args;
 use serde_json::{Value, json};
 use tesselle::foreign::JsonLines;
@@ -111,16 +110,8 @@ impl Lookup {
 
     /// The key as it is stored.
     fn key_of(&self, file: &File) -> Result<Scalar> {
-        let key = file.sort_key();
-        // Dates are stored as times, which are written alike; others are numbers of another meaning.
-        let is_date =
-            |name: &str| Ok::<_, Error>(matches!(types_of(file)?.own(name), Some(DataType::Date32)));
-        if let Some(key) = &key
-            && !is_date(key)?
-        {
-            types_of(file)?.refuse([key.as_str()], "a lookup")?;
-        }
-        file.parse_key(&self.key)
+        let Some(column) = file.sort_key() else { return file.parse_key(&self.key) };
+        types_of(file)?.parse(&column, &self.key)?.map_or_else(|| file.parse_key(&self.key), Ok)
     }
 
     fn in_collection(&self, collection: &Collection) -> Result<Option<(File, Option<String>, u64)>> {

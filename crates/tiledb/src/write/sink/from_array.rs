@@ -103,7 +103,7 @@ fn schema_for(source: &dyn ArrayView, name: &str, settings: &SinkSettings) -> Re
         DType::F16 | DType::F32 => Datatype::Float32,
         DType::F64 => Datatype::Float64,
     };
-    let filters: Vec<Filter> = settings.filters(name)?;
+    let filters: Vec<Filter> = settings.filters(name, datatype)?;
     for label in settings.labels()? {
         builder = builder.label(&label.dimension, label.name, label.datatype, label.order)?;
     }

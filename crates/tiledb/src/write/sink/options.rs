@@ -46,7 +46,7 @@ pub(super) struct SinkSettings {
     pub(super) extent: Option<u64>,
     pub(super) timestamp: Option<u64>,
     pub(super) key: Option<Key>,
-    filters: Vec<Filter>,
+    filters: Option<Vec<Filter>>,
     /// Default domains and extents.
     axes: Vec<GridAxis>,
     raw: Settings,
@@ -96,15 +96,23 @@ impl SinkSettings {
             extent: raw.parse("extent", "a number of cells")?,
             timestamp: raw.parse("timestamp", "milliseconds since the epoch")?,
             key: key(raw)?,
-            filters: raw.get("filters").map_or_else(|| Ok(vec![Filter::zstd(3)]), filters_from_str)?,
+            filters: raw.get("filters").map(filters_from_str).transpose()?,
             axes,
             raw: raw.clone(),
         })
     }
 
-    /// The filters of a column.
-    pub(super) fn filters(&self, column: &str) -> Result<Vec<Filter>> {
-        self.raw.get(&format!("filters.{column}")).map_or_else(|| Ok(self.filters.clone()), filters_from_str)
+    /// The filters of an attribute. By default the bytes of numbers are grouped by their significance: they get smaller
+    /// than the numbers, and are decompressed faster.
+    pub(super) fn filters(&self, column: &str, datatype: Datatype) -> Result<Vec<Filter>> {
+        if let Some(own) = self.raw.get(&format!("filters.{column}")) {
+            return filters_from_str(own);
+        }
+        let default = || match datatype.size() {
+            1 => vec![Filter::zstd(3)],
+            _ => vec![Filter::Byteshuffle, Filter::zstd(3)],
+        };
+        Ok(self.filters.clone().unwrap_or_else(default))
     }
 
     /// The filters of `name`, one of coords, offsets and validity, if set.

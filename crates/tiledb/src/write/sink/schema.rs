@@ -131,15 +131,16 @@ fn column(index: usize, field: &Field, settings: &SinkSettings) -> Result<Column
             return Err(misfit(field));
         }
         let attribute =
-            Attribute::new(name, codes).with_enumeration(name).with_filters(settings.filters(name)?);
+            Attribute::new(name, codes).with_enumeration(name).with_filters(settings.filters(name, codes)?);
         let attribute = if field.is_nullable() { attribute.nullable() } else { attribute };
         let kind = CellType { datatype, cell_val_num, nullable: false };
         let growing = Growing { kind, positions: HashMap::new(), values: Vec::new() };
         return Ok(ColumnPlan { attribute, index, cast: None, dictionary: Some(growing) });
     }
     let (datatype, cell_val_num, cast) = stored(field).ok_or_else(|| misfit(field))?;
-    let attribute =
-        Attribute::new(name, datatype).with_values(cell_val_num).with_filters(settings.filters(name)?);
+    let attribute = Attribute::new(name, datatype)
+        .with_values(cell_val_num)
+        .with_filters(settings.filters(name, datatype)?);
     let mut attribute = if field.is_nullable() { attribute.nullable() } else { attribute };
     if let Some(fill) = settings.fill(name, datatype)? {
         // One value is repeated for several values per cell.
