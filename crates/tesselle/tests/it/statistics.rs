@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use arrow_select::concat::concat_batches;
 use tesselle::driver::Order;
-use tesselle::{Depth, Driver, DriverOptions, Scan, Table, find_where, verify};
+use tesselle::{Depth, Driver, DriverOptions, Predicate, Scan, Table, find_where, verify};
 use tesselle_core::testing::stats_conformance;
+use tesselle_core::{Comparison, Scalar};
 
 /// Tables with more rows than this are left to other tests.
 const ROWS: u64 = 200_000;
@@ -52,4 +53,21 @@ fn statistics_are_true_of_the_rows() {
     for format in ["tatami", "tet", "tiledb", "tsfile"] {
         assert!(exact.get(format).is_some_and(|n| *n > 0), "no exact bounds were found in {format} files");
     }
+}
+
+#[test]
+fn dates_and_partly_filled_tiles_have_bounds() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = (0..950).map(|i| format!("{},{:04}-06-01", i * 3, 1950 + i / 10));
+    let rows = crate::support::csv(folder.path(), "rows.csv", "n,day", rows);
+    let array = crate::support::into(&rows, "rows.tiledb", &["extent=100"]);
+    let table = tesselle::open(array.to_str().unwrap()).unwrap().default_table().unwrap();
+    let stats = table.table().stats_of(&["n", "day"]);
+    let bounds = |name: &str| stats.columns.get(name).map(|known| (known.min.value(), known.max.value()));
+    assert_eq!(bounds("n"), Some((Some(&Scalar::Int(0)), Some(&Scalar::Int(949 * 3)))));
+    assert_eq!(bounds("day"), Some((Some(&Scalar::Int(-7_154)), Some(&Scalar::Int(27_180)))));
+    // Nine of ten tiles have only other years than 1955.
+    let scan = Scan::all().with_predicate(Predicate::compare("day", Comparison::Eq, Scalar::Int(-5_328)));
+    let plan = table.table().plan(&scan.columns(["day"])).unwrap();
+    assert_eq!((plan.stats().pieces, plan.stats().pruned), (10, 9));
 }

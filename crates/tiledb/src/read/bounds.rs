@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use arrow_schema::DataType;
 use tesselle_core::{ColumnBounds, ColumnStats, Known, Scalar};
 
 use super::schema::Column;
@@ -16,7 +17,17 @@ use crate::open::Array;
 
 /// The combined statistics of an attribute over all fragments, if a read returns every cell of every fragment.
 pub(crate) fn attribute_stats(array: &Array, column: &Column) -> Result<ColumnStats> {
-    let Some(fragments) = whole_fragments(array) else { return Ok(ColumnStats::default()) };
+    let Some(fragments) = whole_fragments(array) else {
+        let Some(fragment) = covering_fragment(array) else { return Ok(ColumnStats::default()) };
+        // Its tiles also have cells outside of the rows: their bounds are not exact, but hold.
+        let pieces = (0..fragment.tiles).map(|tile| tile_bounds(fragment, column, tile));
+        let known = ColumnStats::of_pieces(pieces.collect::<Result<Vec<_>>>()?);
+        let bound = |known: Known<Scalar>| match known {
+            Known::Exact(value) | Known::Bound(value) => Known::Bound(value),
+            Known::Absent => Known::Absent,
+        };
+        return Ok(ColumnStats { min: bound(known.min), max: bound(known.max), ..ColumnStats::default() });
+    };
     let (mut pieces, mut sum) = (Vec::new(), Some(0_i128));
     for fragment in fragments {
         for tile in 0..fragment.tiles {
@@ -60,14 +71,18 @@ pub(super) fn whole_fragments(array: &Array) -> Option<&[Arc<Fragment>]> {
     if !array.is_dense() {
         return array.rows().map(|_| &*array.fragments);
     }
-    // The newest fragment hides all others if it covers every row.
-    let newest = array.fragments.last()?;
+    let newest = covering_fragment(array)?;
     let grid = array.schema.grid().ok()?;
-    let rows = array.row_box(&grid).ok()??;
-    let same = newest.dense.as_ref().is_some_and(|extent| extent.region == rows);
     // Consolidated tiles also count cells outside the domain, so there must be none.
     let stored = grid.cells_per_tile().ok()?.checked_mul(newest.tiles);
-    (same && stored == rows.cells()).then(|| std::slice::from_ref(newest))
+    (stored == array.row_box(&grid).ok()??.cells()).then(|| std::slice::from_ref(newest))
+}
+
+/// The newest fragment of a dense array, if it covers every row: it hides all others.
+fn covering_fragment(array: &Array) -> Option<&Arc<Fragment>> {
+    let newest = array.fragments.last().filter(|_| array.is_dense())?;
+    let rows = array.row_box(&array.schema.grid().ok()?).ok()??;
+    newest.dense.as_ref().is_some_and(|extent| extent.region == rows).then_some(newest)
 }
 
 /// The known bounds of `column` in one tile; `None` if statistics are absent or not trusted.
@@ -80,8 +95,10 @@ pub(crate) fn tile_bounds(fragment: &Fragment, column: &Column, tile: u64) -> Re
     let number =
         datatype.is_integer() || datatype.is_float() || datatype.is_time() || datatype == Datatype::Bool;
     let lossy = attribute.filters.filters.iter().any(|filter| matches!(filter, Filter::FloatScale { .. }));
-    // Out-of-range dates and unknown codes read as null.
-    let shown_as_stored = column.dictionary.is_none() && (column.nullable || !column.field.is_nullable());
+    let is_date = *column.field.data_type() == DataType::Date32;
+    // Unknown codes read as null, as do dates that are out of range.
+    let shown_as_stored =
+        column.dictionary.is_none() && (column.nullable || is_date || !column.field.is_nullable());
     let text = datatype == Datatype::StringAscii && attribute.is_var() && !fragment.footer.dense;
     let usable = text || (number && attribute.cell_val_num == 1);
     if !usable || lossy || !shown_as_stored {
@@ -116,7 +133,12 @@ pub(crate) fn tile_bounds(fragment: &Fragment, column: &Column, tile: u64) -> Re
     };
     let nulls = if attribute.nullable { statistics.null_counts.get(at).copied() } else { Some(0) };
     let rows = if fragment.footer.dense { None } else { Some(fragment.cells_of(tile)) };
-    let bounds = ColumnBounds { min: Some(scalar(&min)?), max: Some(scalar(&max)?), nulls, rows };
+    let (min, max) = (scalar(&min)?, scalar(&max)?);
+    let is_day = |value: &Scalar| matches!(value, Scalar::Int(day) if i32::try_from(*day).is_ok());
+    if is_date && !(is_day(&min) && is_day(&max)) {
+        return Ok(None);
+    }
+    let bounds = ColumnBounds { min: Some(min), max: Some(max), nulls, rows };
     // A tile of only nulls has zeros as min and max.
     if nulls.is_none() || (nulls != Some(0) && rows.is_none_or(|rows| nulls == Some(rows))) {
         return Ok(Some(ColumnBounds { min: None, max: None, ..bounds }));
