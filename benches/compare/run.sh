@@ -20,7 +20,7 @@ while [ $# -gt 0 ] && [ "$1" != "--" ]; do suites+=("$1"); shift; done
 for suite in "${suites[@]}"; do
     if [ -d "rust/$suite" ]; then
         CARGO_TARGET_DIR=rust/target cargo build --profile $profile --quiet --manifest-path rust/Cargo.toml --package "compare-$suite"
-    elif [ -z "${TESS:-}" ]; then
+    elif [ -z "${TESS:-}" ] && [ ! -x "suites/$suite.sh" ]; then
         # A suite that calls the command line.
         CARGO_TARGET_DIR=rust/target cargo build --profile $profile --quiet --manifest-path ../../Cargo.toml --package tess
     fi

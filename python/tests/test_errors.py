@@ -6,6 +6,7 @@ import pathlib
 import pickle
 
 import numpy
+import pyarrow as pa
 import pytest
 import tesselle as ts
 
@@ -78,3 +79,10 @@ def test_arguments_of_other_kinds() -> None:
         ts.write(numpy.array(["a"]), "x.tet")
     with pytest.raises(TypeError):
         ts.open("x.tet", nonsense=1)  # type: ignore[call-arg]
+
+
+def test_a_time_is_refused_where_no_earlier_states_are_kept(tmp_path: pathlib.Path) -> None:
+    file = tmp_path / "rows.parquet"
+    ts.write(pa.table({"x": [1, 2]}), file)
+    with pytest.raises(ts.InvalidCall, match="no earlier states"):
+        ts.open(file, at=5)
