@@ -13,6 +13,7 @@ use arrow_ord::cmp;
 use arrow_schema::{DataType, TimeUnit};
 use arrow_select::filter::filter_record_batch;
 
+use super::integers::match_integers;
 use super::list::is_one_of;
 use super::{Comparison, Predicate, decimal};
 use crate::error::{Error, Result};
@@ -186,25 +187,7 @@ fn compare(array: &ArrayRef, column: &str, op: Comparison, value: &Scalar) -> Re
             compare_floats(array.as_primitive::<$type>(), op, value)
         };
     }
-    match array.data_type() {
-        DataType::Int8 => ints!(Int8Type),
-        DataType::Int16 => ints!(Int16Type),
-        DataType::Int32 => ints!(Int32Type),
-        DataType::Int64 => ints!(Int64Type),
-        DataType::UInt8 => ints!(UInt8Type),
-        DataType::UInt16 => ints!(UInt16Type),
-        DataType::UInt32 => ints!(UInt32Type),
-        DataType::UInt64 => ints!(UInt64Type),
-        DataType::Date32 => ints!(Date32Type),
-        DataType::Date64 => ints!(Date64Type),
-        DataType::Timestamp(TimeUnit::Second, _) => ints!(TimestampSecondType),
-        DataType::Timestamp(TimeUnit::Millisecond, _) => ints!(TimestampMillisecondType),
-        DataType::Timestamp(TimeUnit::Microsecond, _) => ints!(TimestampMicrosecondType),
-        DataType::Timestamp(TimeUnit::Nanosecond, _) => ints!(TimestampNanosecondType),
-        DataType::Duration(TimeUnit::Second) => ints!(DurationSecondType),
-        DataType::Duration(TimeUnit::Millisecond) => ints!(DurationMillisecondType),
-        DataType::Duration(TimeUnit::Microsecond) => ints!(DurationMicrosecondType),
-        DataType::Duration(TimeUnit::Nanosecond) => ints!(DurationNanosecondType),
+    match_integers!(array.data_type(), ints, {
         DataType::Decimal128(_, scale) => {
             decimal::compare(array.as_primitive::<Decimal128Type>(), *scale, op, value)
         }
@@ -226,7 +209,7 @@ fn compare(array: &ArrayRef, column: &str, op: Comparison, value: &Scalar) -> Re
             return by_entry(array, |entries| compare(entries, column, op, value));
         }
         _ => None,
-    }
+    })
     .ok_or_else(|| mismatch(column, array, value))
 }
 

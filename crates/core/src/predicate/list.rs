@@ -6,6 +6,7 @@ use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, BooleanArray, PrimitiveAr
 use arrow_buffer::BooleanBuffer;
 use arrow_schema::{DataType, TimeUnit};
 
+use super::integers::match_integers;
 use crate::scalar::Scalar;
 
 /// From this many values on, a lookup in each row is cheaper than one pass over the rows for each value.
@@ -25,33 +26,21 @@ pub(super) fn is_one_of<'v>(
             among_integers(array.as_primitive::<$type>(), values)
         };
     }
-    match array.data_type() {
-        DataType::Int8 => integers!(Int8Type),
-        DataType::Int16 => integers!(Int16Type),
-        DataType::Int32 => integers!(Int32Type),
-        DataType::Int64 => integers!(Int64Type),
-        DataType::UInt8 => integers!(UInt8Type),
-        DataType::UInt16 => integers!(UInt16Type),
-        DataType::UInt32 => integers!(UInt32Type),
-        DataType::UInt64 => integers!(UInt64Type),
-        DataType::Date32 => integers!(Date32Type),
-        DataType::Date64 => integers!(Date64Type),
-        DataType::Timestamp(TimeUnit::Second, _) => integers!(TimestampSecondType),
-        DataType::Timestamp(TimeUnit::Millisecond, _) => integers!(TimestampMillisecondType),
-        DataType::Timestamp(TimeUnit::Microsecond, _) => integers!(TimestampMicrosecondType),
-        DataType::Timestamp(TimeUnit::Nanosecond, _) => integers!(TimestampNanosecondType),
-        DataType::Utf8 => among_strings(array, |row| array.as_string::<i32>().value(row).as_bytes(), values),
-        DataType::LargeUtf8 => {
-            among_strings(array, |row| array.as_string::<i64>().value(row).as_bytes(), values)
-        }
-        DataType::Utf8View => {
-            among_strings(array, |row| array.as_string_view().value(row).as_bytes(), values)
-        }
-        DataType::Binary => among_strings(array, |row| array.as_binary::<i32>().value(row), values),
-        DataType::LargeBinary => among_strings(array, |row| array.as_binary::<i64>().value(row), values),
-        DataType::BinaryView => among_strings(array, |row| array.as_binary_view().value(row), values),
-        _ => None,
+    macro_rules! strings {
+        ($own:expr) => {{
+            let own = $own;
+            among_strings(own, |row| own.value(row).as_ref(), values)
+        }};
     }
+    match_integers!(array.data_type(), integers, {
+        DataType::Utf8 => strings!(array.as_string::<i32>()),
+        DataType::LargeUtf8 => strings!(array.as_string::<i64>()),
+        DataType::Utf8View => strings!(array.as_string_view()),
+        DataType::Binary => strings!(array.as_binary::<i32>()),
+        DataType::LargeBinary => strings!(array.as_binary::<i64>()),
+        DataType::BinaryView => strings!(array.as_binary_view()),
+        _ => None,
+    })
 }
 
 fn among_integers<'v, T>(
@@ -71,7 +60,7 @@ where
 }
 
 fn among_strings<'v>(
-    array: &'v ArrayRef,
+    array: &dyn Array,
     row: impl Fn(usize) -> &'v [u8],
     values: &'v [Scalar],
 ) -> Option<(BooleanArray, Vec<&'v Scalar>)> {

@@ -6,6 +6,7 @@ mod bind;
 mod custom;
 mod decimal;
 mod eval;
+mod integers;
 mod list;
 mod parse;
 mod prune;

@@ -13,8 +13,8 @@ use tesselle::Predicate;
 
 use crate::filter::translate;
 
-/// The most values of a list that are tested one by one. The bounds that come with a longer list prune, and the filter
-/// itself looks its values up in a set.
+/// The most values of a list that are compared with the bounds of each chunk. A longer list comes with bounds of its own that
+/// prune, and the filter itself looks its values up.
 const LONGEST: usize = 16;
 
 /// A predicate that is true for every row for which the filter is true now; `None` if it says nothing about single columns.

@@ -78,6 +78,7 @@ impl Work {
             return Err(Error::internal("a scan was not planned"));
         };
         let condition = condition.clone();
+        // A narrowed scan may have fewer groups than partitions; the others have nothing to do.
         let range = groups.get(partition).cloned().unwrap_or_default();
         let slots = tasks.get_mut(range.clone()).unwrap_or_default();
         let taken: Vec<_> = slots.iter_mut().filter_map(Option::take).collect();
