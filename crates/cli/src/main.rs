@@ -9,7 +9,7 @@ fn main() -> ExitCode {
 }
 
 /// Makes the allocator of the system keep free memory for the next columns. It returns the pages of each that is freed, and
-/// the system clears new ones: a third of the time of a query.
+/// the system clears new ones: up to a third of the time of a query.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 #[expect(unsafe_code, reason = "the allocator has no other interface")]
 fn keep_memory() -> bool {
