@@ -33,15 +33,15 @@ impl Container for TsContainer {
 
     fn table(&self, name: &str) -> Result<Arc<dyn Table>> {
         if name == LONG {
-            return Ok(Arc::new(LongTable::new(&self.archive)?));
+            return Ok(Arc::new(LongTable::try_new(&self.archive)?));
         }
         if self.archive.tables.contains_key(name) {
-            return Ok(Arc::new(ModelTableView::new(&self.archive, name)?));
+            return Ok(Arc::new(ModelTableView::try_new(&self.archive, name)?));
         }
         if is_pattern(name) && !self.archive.devices.contains_key(name) {
-            return Ok(Arc::new(DevicesTable::new(&self.archive, name)?));
+            return Ok(Arc::new(DevicesTable::try_new(&self.archive, name)?));
         }
-        Ok(Arc::new(DeviceTable::new(&self.archive, name)?))
+        Ok(Arc::new(DeviceTable::try_new(&self.archive, name)?))
     }
 
     fn chunks(&self, limit: Option<usize>) -> Result<Vec<Json>> {

@@ -14,9 +14,9 @@ use crate::meta::schema::Category;
 use crate::meta::{ChunkHeader, DataType};
 use crate::open::{Archive, ArchiveFile};
 use crate::read::TIME;
-use crate::read::assemble::{ColumnData, DeviceData};
+use crate::read::device_data::{ColumnData, DeviceData};
 use crate::read::loaded::{ChunkRef, header_range};
-use crate::read::walk::page_headers;
+use crate::read::page_headers::page_headers;
 use crate::table::{self};
 
 /// Reads the chunk headers of one series.

@@ -7,7 +7,7 @@ use tesselle_core::{Extent, FileLayout, LayoutMap, Result, Role};
 
 use crate::meta::{DataType, Statistics, Sum, Value};
 use crate::open::{Archive, ArchiveFile};
-use crate::walk::{Record, WalkedChunk, Walker};
+use crate::records::{Record, WalkedChunk, Walker};
 
 /// The map of all files of an archive.
 pub(crate) fn layout(archive: &Archive) -> Result<LayoutMap> {
@@ -35,13 +35,13 @@ fn of_file(entry: &ArchiveFile) -> Result<FileLayout> {
 
 /// A chunk group whose end is not known yet.
 #[derive(Default)]
-struct Group {
+struct OpenGroup {
     start: u64,
     device: Option<String>,
     inner: Vec<Extent>,
 }
 
-impl Group {
+impl OpenGroup {
     fn close(&mut self, end: u64, extents: &mut Vec<Extent>) {
         let group = std::mem::take(self);
         let (Some(device), false) = (group.device, group.inner.is_empty()) else { return };
@@ -55,7 +55,7 @@ impl Group {
 fn data_extents(entry: &ArchiveFile, statistics: &HashMap<u64, Statistics>, extents: &mut Vec<Extent>) {
     let file = &entry.file;
     let mut walker = Walker::new(&entry.location, file.version, file.data_end);
-    let mut group = Group { start: walker.position(), ..Group::default() };
+    let mut group = OpenGroup { start: walker.position(), ..OpenGroup::default() };
     // Damage ends the walk; the rest is shown as not referenced, and `verify` reports why.
     while let Ok(Some((at, record))) = walker.next() {
         let end = walker.position();
@@ -69,7 +69,7 @@ fn data_extents(entry: &ArchiveFile, statistics: &HashMap<u64, Statistics>, exte
             }
             Record::GroupHeader(device) => {
                 group.close(at, extents);
-                group = Group { start: at, device: Some(device.path()), inner: Vec::new() };
+                group = OpenGroup { start: at, device: Some(device.path()), inner: Vec::new() };
                 let label = format!("chunk group header of {}", device.path());
                 group.inner.push(Extent::new(at..end, Role::Metadata, label).depth(1));
             }

@@ -39,6 +39,7 @@ mod open;
 pub mod original;
 mod points;
 mod read;
+mod records;
 mod repair;
 mod rewrite;
 mod table;
@@ -47,7 +48,6 @@ pub mod testing;
 pub mod tools;
 pub mod upkeep;
 mod verify;
-mod walk;
 pub mod write;
 
 pub use format::TsFile;

@@ -9,7 +9,7 @@ use tesselle_core::{Action, Context as _, Error, Limits, Location, OpenOptions, 
 
 use crate::meta::schema::{Category, MeasurementSchema};
 use crate::meta::{Deletion, Version, mods, mods2};
-use crate::read::assemble::DeviceData;
+use crate::read::device_data::DeviceData;
 use crate::read::file::{Device, File};
 use crate::read::loaded::FileFacts;
 use crate::read::schema::Show;
@@ -69,7 +69,7 @@ impl ArchiveFile {
     fn open(location: Location, size: u64, limits: &Limits) -> Result<Self> {
         let file = File::open(&location, size, limits)?;
         let label = location.name().to_string();
-        Self::new(file, location, label)
+        Self::try_new(file, location, label)
     }
 
     /// Opens one file. The directory of a running database has files that are still being written: their
@@ -79,10 +79,10 @@ impl ArchiveFile {
             Err(error) if error.class_name() == "incomplete" => File::recover(&location)?,
             other => other?,
         };
-        Self::new(file, location, label)
+        Self::try_new(file, location, label)
     }
 
-    fn new(file: File, location: Location, label: String) -> Result<Self> {
+    fn try_new(file: File, location: Location, label: String) -> Result<Self> {
         let (deletions, torn_deletion) = read_deletions(&location, file.version)?;
         Ok(Self { file, location, label, deletions, torn_deletion })
     }

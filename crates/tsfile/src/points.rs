@@ -3,7 +3,7 @@
 use tesselle_core::{Cursor, Error, Result};
 
 use crate::meta::{DataType, Statistics, Version};
-use crate::read::column::{Column, NONE};
+use crate::read::column::{DecodedValues, NONE};
 use crate::read::loaded::Loaded;
 use crate::read::{date, page};
 use crate::write::statistics;
@@ -15,7 +15,7 @@ pub(crate) struct PagePoints {
     /// One per point.
     pub(crate) times: Vec<i64>,
     /// One per point.
-    pub(crate) values: Option<Column>,
+    pub(crate) values: Option<DecodedValues>,
 }
 
 /// Decodes a page of a chunk. `times` are those of the matching time page, for a column of an aligned group;
@@ -59,7 +59,7 @@ pub(crate) fn decode(
         return Ok(PagePoints { times, values: Some(decoded.values) });
     }
     let mut times = Vec::new();
-    let mut values = Column::new(physical);
+    let mut values = DecodedValues::new(physical);
     page::decode_points(page, header, version, statistics, &mut times, Some(&mut values))?;
     Ok(PagePoints { times, values: Some(values) })
 }
@@ -88,7 +88,7 @@ impl PagePoints {
     /// Counts the strings that are not UTF-8; `None` if the values are not strings.
     pub(crate) fn not_utf8(&self, data_type: DataType) -> Option<usize> {
         let (Some(column), true) = (&self.values, data_type.is_string()) else { return None };
-        let Column::Binary(strings) = column else { return None };
+        let DecodedValues::Binary(strings) = column else { return None };
         if std::str::from_utf8(&strings.data).is_ok_and(|all| {
             strings
                 .offsets
@@ -107,7 +107,7 @@ impl PagePoints {
     /// Counts the values of a DATE column that are not dates.
     pub(crate) fn not_dates(&self, data_type: DataType) -> usize {
         match &self.values {
-            Some(Column::Int32(dates)) if data_type == DataType::Date => {
+            Some(DecodedValues::Int32(dates)) if data_type == DataType::Date => {
                 dates.iter().filter(|stored| date::days(**stored).is_none()).count()
             }
             _ => 0,
@@ -120,12 +120,12 @@ impl PagePoints {
             None => statistics::of_times(&self.times),
             Some(column) => {
                 let slice = match column {
-                    Column::Boolean(v) => Slice::Boolean(v),
-                    Column::Int32(v) => Slice::Int32(v),
-                    Column::Int64(v) => Slice::Int64(v),
-                    Column::Float(v) => Slice::Float(v),
-                    Column::Double(v) => Slice::Double(v),
-                    Column::Binary(s) => {
+                    DecodedValues::Boolean(v) => Slice::Boolean(v),
+                    DecodedValues::Int32(v) => Slice::Int32(v),
+                    DecodedValues::Int64(v) => Slice::Int64(v),
+                    DecodedValues::Float(v) => Slice::Float(v),
+                    DecodedValues::Double(v) => Slice::Double(v),
+                    DecodedValues::Binary(s) => {
                         Slice::Binary(StringSlices::Offsets { data: &s.data, offsets: &s.offsets })
                     }
                 };
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn numbers_that_are_not_dates_are_counted_in_date_columns_only() {
-        let values = Some(Column::Int32(vec![20_240_229, 10, 20_230_229]));
+        let values = Some(DecodedValues::Int32(vec![20_240_229, 10, 20_230_229]));
         let points = PagePoints { times: vec![1, 2, 3], values };
         assert_eq!(points.not_dates(DataType::Date), 2);
         assert_eq!(points.not_dates(DataType::Int32), 0);

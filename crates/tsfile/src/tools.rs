@@ -12,7 +12,7 @@ use crate::meta::tag_condition::TagCondition;
 use crate::meta::{Deletion, DeviceId, Statistics, Version};
 use crate::open::{data_files, find, read_deletions};
 use crate::points::{self, PagePoints};
-use crate::walk::{Record, WalkedChunk, Walker};
+use crate::records::{Record, WalkedChunk, Walker};
 
 /// The extension of resource files.
 const RESOURCE: &str = ".tsfile.resource";

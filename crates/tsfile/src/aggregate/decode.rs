@@ -13,9 +13,9 @@ use super::Aggregates;
 use crate::meta::DataType;
 use crate::open::Archive;
 use crate::read::TIME;
-use crate::read::assemble::DeviceData;
-use crate::read::output::{Part, Shape};
-use crate::read::plan::{Mode, Request, plan_device};
+use crate::read::batch::{ColumnOrigin, Projection};
+use crate::read::device_data::DeviceData;
+use crate::read::plan::{DeviceScan, Mode, plan_device};
 use crate::read::prune::Pruner;
 
 /// Points per batch.
@@ -36,16 +36,16 @@ pub(super) fn time_ranges(
         show.field(TIME, DataType::Vector, false),
         show.field(&format!("value of {}", column.name), column.data_type, false),
     ];
-    let shape = Shape {
+    let projection = Projection {
         schema: Arc::new(Schema::new(fields)),
-        columns: vec![Part::Time, Part::Slot(0)],
+        columns: vec![ColumnOrigin::Time, ColumnOrigin::Slot(0)],
         slots: vec![(Arc::clone(&column.name), column.data_type)],
         show,
         batch_rows: BATCH_POINTS,
     };
     let parts = ranges.iter().map(|(lo, hi)| Predicate::between(TIME, *lo, *hi));
-    let request = Request {
-        shape: Arc::new(shape),
+    let request = DeviceScan {
+        projection: Arc::new(projection),
         mode: Mode::Points,
         slots: (0..data.columns.len()).map(|i| (i == at).then_some(0)).collect(),
         names: data.shown_names(),

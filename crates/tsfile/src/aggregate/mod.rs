@@ -15,7 +15,7 @@ pub use total::Aggregates;
 
 use crate::meta::DataType;
 use crate::open::Archive;
-use crate::read::assemble::{ColumnData, DeviceData};
+use crate::read::device_data::{ColumnData, DeviceData};
 
 /// An aggregate query.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -8,10 +8,10 @@ use super::{Aggregates, Effort};
 use crate::describe::read_headers;
 use crate::meta::{ChunkHeader, DataType, Statistics};
 use crate::open::Archive;
-use crate::read::assemble::ColumnData;
+use crate::read::device_data::ColumnData;
 use crate::read::loaded::{ChunkRef, Loaded, header_range};
+use crate::read::page_headers;
 use crate::read::prune::TimeRanges;
-use crate::read::walk;
 
 /// The aggregates from statistics, and the time ranges with points to decode.
 pub(super) struct Found {
@@ -98,7 +98,7 @@ fn ask_pages(
     let mut loaded: Vec<(&ChunkRef, Loaded)> = Vec::with_capacity(chunks.len());
     for (chunk, (header, bytes)) in chunks {
         let entry = archive.files.get(chunk.file).ok_or_else(|| Error::internal("a chunk has no file"))?;
-        let (pages, fetched) = walk::page_headers(&entry.location, header, entry.file.version, bytes)
+        let (pages, fetched) = page_headers::page_headers(&entry.location, header, entry.file.version, bytes)
             .in_file(&entry.file.path)?;
         found.effort.bytes_fetched += fetched;
         loaded.push((chunk, Loaded { header: header.clone(), pages, headers_only: true, cut: false }));

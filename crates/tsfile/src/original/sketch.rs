@@ -14,7 +14,7 @@ use crate::meta::device_metadata::{ChunkGroupMetadata, ChunkMetadata};
 use crate::meta::version::MAGIC;
 use crate::meta::{ChunkHeader, DataType, Statistics, Sum, Value};
 use crate::read::file::{Device, File, Series};
-use crate::walk::{Record, Walker};
+use crate::records::{Record, Walker};
 
 /// Prefix of the lines before and after a chunk group.
 const BARS: &str = "|||||||||||||||||||||";

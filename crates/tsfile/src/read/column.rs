@@ -9,7 +9,7 @@ pub(crate) const NONE: u32 = u32::MAX;
 
 /// Values of one type.
 #[derive(Debug, Clone)]
-pub(crate) enum Column {
+pub(crate) enum DecodedValues {
     Boolean(Vec<bool>),
     Int32(Vec<i32>),
     Int64(Vec<i64>),
@@ -56,12 +56,12 @@ impl Strings {
 macro_rules! each {
     ($column:expr, $v:ident => $body:expr, $s:ident => $strings:expr) => {
         match $column {
-            Column::Boolean($v) => $body,
-            Column::Int32($v) => $body,
-            Column::Int64($v) => $body,
-            Column::Float($v) => $body,
-            Column::Double($v) => $body,
-            Column::Binary($s) => $strings,
+            DecodedValues::Boolean($v) => $body,
+            DecodedValues::Int32($v) => $body,
+            DecodedValues::Int64($v) => $body,
+            DecodedValues::Float($v) => $body,
+            DecodedValues::Double($v) => $body,
+            DecodedValues::Binary($s) => $strings,
         }
     };
 }
@@ -70,18 +70,18 @@ macro_rules! each {
 macro_rules! both {
     ($a:expr, $b:expr, $x:ident, $y:ident => $body:expr, $s:ident, $t:ident => $strings:expr) => {
         match ($a, $b) {
-            (Column::Boolean($x), Column::Boolean($y)) => $body,
-            (Column::Int32($x), Column::Int32($y)) => $body,
-            (Column::Int64($x), Column::Int64($y)) => $body,
-            (Column::Float($x), Column::Float($y)) => $body,
-            (Column::Double($x), Column::Double($y)) => $body,
-            (Column::Binary($s), Column::Binary($t)) => $strings,
+            (DecodedValues::Boolean($x), DecodedValues::Boolean($y)) => $body,
+            (DecodedValues::Int32($x), DecodedValues::Int32($y)) => $body,
+            (DecodedValues::Int64($x), DecodedValues::Int64($y)) => $body,
+            (DecodedValues::Float($x), DecodedValues::Float($y)) => $body,
+            (DecodedValues::Double($x), DecodedValues::Double($y)) => $body,
+            (DecodedValues::Binary($s), DecodedValues::Binary($t)) => $strings,
             _ => Err(Error::internal("columns of different types are joined")),
         }
     };
 }
 
-impl Column {
+impl DecodedValues {
     /// An empty column.
     pub(crate) fn new(physical: Physical) -> Self {
         match physical {
@@ -180,17 +180,17 @@ mod tests {
 
     #[test]
     fn strings_move_with_their_offsets() {
-        let mut a = Column::new(Physical::Binary);
-        if let Column::Binary(s) = &mut a {
+        let mut a = DecodedValues::new(Physical::Binary);
+        if let DecodedValues::Binary(s) = &mut a {
             for value in ["x", "", "yz"] {
                 s.push(value.as_bytes()).unwrap();
             }
         }
-        let mut b = Column::new(Physical::Binary);
+        let mut b = DecodedValues::new(Physical::Binary);
         b.extend_range(&a, 1, 3).unwrap();
         b.extend_nothing(1);
         b.extend_picks(&a, &[2, NONE, 0]).unwrap();
-        let Column::Binary(s) = &b else { panic!() };
+        let DecodedValues::Binary(s) = &b else { panic!() };
         let strings: Vec<&[u8]> = (0..s.len()).map(|i| s.get(i)).collect();
         assert_eq!(strings, [b"".as_slice(), b"yz", b"", b"yz", b"", b"x"]);
     }

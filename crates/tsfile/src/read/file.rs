@@ -183,7 +183,7 @@ impl File {
     }
 
     fn walk_devices(&self) -> Result<Vec<Device>> {
-        let mut walk = Walk::new(self);
+        let mut walk = IndexWalk::new(self);
         let mut devices = Vec::new();
         for (key, root) in &self.metadata.roots {
             let table = self.metadata.tables.iter().position(|t| t.name == *key);
@@ -205,7 +205,7 @@ impl File {
             legacy::series(self, device)
         } else {
             let mut series = Vec::new();
-            let mut walk = Walk::new(self);
+            let mut walk = IndexWalk::new(self);
             let (from, to) = device.place;
             walk.series(from, to, self.metadata_start, 0, &mut series).map(|()| series)
         };
@@ -237,7 +237,7 @@ impl File {
         visit: &mut dyn FnMut(OneChunk<'_>) -> bool,
     ) -> Result<bool> {
         let (from, to) = device.place;
-        Walk::new(self).visit(from, to, self.metadata_start, 0, visit)
+        IndexWalk::new(self).visit(from, to, self.metadata_start, 0, visit)
     }
 
     /// A part of the metadata section.
@@ -343,13 +343,13 @@ fn data_end(metadata: &FileMetadata, version: Version, metadata_start: u64) -> R
 /// A traversal of the index tree that hostile bytes can neither trap nor prolong: children precede their
 /// parents, no node is visited twice, and all nodes and series together take no more bytes than the metadata
 /// has.
-struct Walk<'a> {
+struct IndexWalk<'a> {
     file: &'a File,
     visited: HashSet<u64>,
     budget: u64,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> IndexWalk<'a> {
     fn new(file: &'a File) -> Self {
         Self { file, visited: HashSet::new(), budget: (file.section.len() as u64).saturating_mul(2) }
     }

@@ -8,10 +8,10 @@ use bytes::Bytes;
 use tesselle_core::{ByteRange, Error, Result};
 
 use super::loaded::{Loaded, header_range, parse_header};
+use super::page_headers::{HeaderWalk, WalkState};
 use super::prune::Pruner;
 use super::source::{TaskChunk, TaskInput};
-use super::units;
-use super::walk::{HeaderWalk, Walk};
+use super::sources;
 use crate::meta::{ChunkHeader, DataType};
 
 /// The header of a chunk and the range of its pages; `None` for a skipped chunk.
@@ -158,7 +158,7 @@ impl PageFinder {
             else {
                 continue;
             };
-            if walk.take(header, facts.version, &bytes) == Walk::GivenUp {
+            if walk.take(header, facts.version, &bytes) == WalkState::GivenUp {
                 *place = None;
             }
         }
@@ -197,7 +197,7 @@ impl PageFinder {
                     fetched.next().ok_or_else(|| Error::internal("a chunk was not fetched"))?
                 };
                 let (_, facts) = input.file(task)?;
-                let loaded = Loaded::new(header, facts.version, &bytes, range.start);
+                let loaded = Loaded::try_new(header, facts.version, &bytes, range.start);
                 loaded.map_err(|e| input.place((i, 0), e))?
             };
             *place = Some(loaded);
@@ -210,7 +210,7 @@ impl PageFinder {
         let mut limits: HashMap<(usize, u64), usize> = HashMap::new();
         for (task, loaded) in input.chunks.iter().zip(&self.found) {
             if let Some(loaded) = loaded {
-                let pages = units::pages_of_interest(task, loaded, pruner);
+                let pages = sources::pages_of_interest(task, loaded, pruner);
                 limits.insert((task.chunk.file, task.chunk.offset), pages);
             }
         }

@@ -11,8 +11,8 @@ use tesselle_core::At;
 use tesselle_core::Result;
 use tesselle_core::Within;
 
+use super::batch::BatchBuilder;
 use super::column::NONE;
-use super::output::Output;
 use super::run::Run;
 use super::source::{Source, TaskInput};
 use super::times::Buffers;
@@ -22,9 +22,9 @@ pub(crate) fn join_window(
     sources: &mut [Source],
     input: &TaskInput,
     buffers: &mut Buffers,
-    output: &mut Output,
+    batch: &mut BatchBuilder,
 ) -> Result<bool> {
-    let most = output.batch_rows().max(1);
+    let most = batch.batch_rows().max(1);
     let mut end: Option<i64> = None;
     for source in sources.iter_mut() {
         source.fill(input, buffers)?;
@@ -36,7 +36,7 @@ pub(crate) fn join_window(
         };
     }
     let Some(end) = end else { return Ok(false) };
-    if make_one_batch(sources, output)? {
+    if make_one_batch(sources, batch)? {
         return Ok(true);
     }
     let parts: Vec<usize> = sources
@@ -44,40 +44,40 @@ pub(crate) fn join_window(
         .map(|s| s.run.as_ref().map_or(0, |run| run.rest().partition_point(|time| *time <= end)))
         .collect();
     let times = union(sources, &parts);
-    output.begin_rows(&times);
+    batch.begin_rows(&times);
     for (source, n) in sources.iter_mut().zip(parts) {
         let Some(run) = source.run.as_mut().filter(|_| n > 0) else { continue };
         let (from, to) = (run.position, run.position + n);
         let mine = run.times.part(from..to)?;
         if mine.len() == times.len() {
             for (column, values) in source.columns.iter().zip(&run.columns) {
-                output.range(column.slot, values, from, to)?;
+                batch.range(column.slot, values, from, to)?;
             }
         } else {
             let rows = place(mine, from, &times);
             for (column, values) in source.columns.iter().zip(&run.columns) {
-                output.picks(column.slot, values, &rows)?;
+                batch.picks(column.slot, values, &rows)?;
             }
         }
         run.position = to;
     }
-    output.end_rows();
+    batch.end_rows();
     Ok(true)
 }
 
 /// Turns the decoded runs into a batch without copying, if they are pages with equal times and large enough.
-fn make_one_batch(sources: &mut [Source], output: &mut Output) -> Result<bool> {
+fn make_one_batch(sources: &mut [Source], batch: &mut BatchBuilder) -> Result<bool> {
     let mut runs = sources.iter().map(|source| source.run.as_ref());
     let Some(Some(first)) = runs.next() else { return Ok(false) };
     let same = |run: &Run| Arc::ptr_eq(&run.times, &first.times) || run.times == first.times;
     if !first.is_whole()
-        || !output.is_batch(first.times.len())
+        || !batch.is_batch(first.times.len())
         || !runs.all(|run| run.is_some_and(|run| run.is_whole() && same(run)))
     {
         return Ok(false);
     }
     let last = first.times.last().copied();
-    output.adopt(sources.iter_mut().filter_map(|source| {
+    batch.adopt(sources.iter_mut().filter_map(|source| {
         source.last = last;
         Some((source.run.take()?, source.columns.as_slice()))
     }))?;

@@ -96,7 +96,7 @@ pub(crate) fn parse_header(
 
 impl Loaded {
     /// Splits the fetched bytes of a chunk into pages.
-    pub(crate) fn new(header: ChunkHeader, version: Version, bytes: &Bytes, offset: u64) -> Result<Self> {
+    pub(crate) fn try_new(header: ChunkHeader, version: Version, bytes: &Bytes, offset: u64) -> Result<Self> {
         let pages = page::split(&header, version, bytes, offset)?;
         Ok(Self { header, pages, headers_only: false, cut: false })
     }

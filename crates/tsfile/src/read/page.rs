@@ -6,7 +6,7 @@ use bytes::Bytes;
 use tesselle_codec::compress;
 use tesselle_core::{Context as _, Cursor, Error, Result};
 
-use super::column::{Column, NONE};
+use super::column::{DecodedValues, NONE};
 use super::values;
 use crate::meta::{ChunkHeader, Compression, Encoding, PageHeader, Physical, Statistics, Version};
 
@@ -106,7 +106,7 @@ pub(crate) fn decode_points(
     version: Version,
     statistics: Option<&Statistics>,
     times: &mut Vec<i64>,
-    column: Option<&mut Column>,
+    column: Option<&mut DecodedValues>,
 ) -> Result<()> {
     if page.header.uncompressed_size == 0 {
         return Ok(());
@@ -151,7 +151,7 @@ pub(crate) fn decode_time_page(
 #[derive(Debug)]
 pub(crate) struct AlignedValues {
     /// The stored values.
-    pub(crate) values: Column,
+    pub(crate) values: DecodedValues,
     /// For each row the index of its value, or [`NONE`]; absent if every row has a value.
     pub(crate) picks: Option<Vec<u32>>,
 }
@@ -166,7 +166,7 @@ pub(crate) fn decode_aligned(
     (rows, wanted): (usize, usize),
     scratch: &mut Vec<u8>,
 ) -> Result<AlignedValues> {
-    let mut values = Column::new(physical);
+    let mut values = DecodedValues::new(physical);
     if page.header.uncompressed_size == 0 {
         return Ok(AlignedValues { values, picks: Some(vec![NONE; rows]) });
     }

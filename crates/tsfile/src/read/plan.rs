@@ -1,26 +1,26 @@
 //! Plans a device: selects the chunks that a scan needs and splits them into tasks along the time axis.
 //!
-//! Chunks that overlap in time form a component; components are disjoint, so tasks return rows in time order
-//! and are independent. Small components share a task.
+//! Chunks that overlap in time form an overlap; distinct overlaps are disjoint, so tasks return rows in time order
+//! and are independent. Small overlaps share a task.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use tesselle_core::{Plan, Task};
 
-use super::assemble::{ColumnData, DeviceData};
+use super::batch::Projection;
+use super::device_data::{ColumnData, DeviceData};
 use super::loaded::ChunkRef;
-use super::output::Shape;
 use super::prune::{Pruner, Span};
 use super::source::TaskChunk;
-use super::task::{Component, ScanTask, Strand, TimeWindow};
+use super::task::{Overlap, ScanTask, SeriesChunks, TimeWindow};
 use crate::meta::DataType;
 use crate::open::Archive;
 
-/// Target number of values per task; a smaller component is joined with the next one.
+/// Target number of values per task; a smaller overlap is joined with the next one.
 const TASK_VALUES: u64 = 1 << 18;
 
-/// Maximum number of values per task; larger components are shared by several tasks.
+/// Maximum number of values per task; larger overlaps are shared by several tasks.
 const SHARED_VALUES: u64 = 1 << 18;
 /// Maximum number of tasks that share chunks; each of them reads all page headers.
 const MAX_WINDOWS: u64 = 64;
@@ -35,9 +35,9 @@ pub(crate) enum Mode {
 }
 
 /// A scan of one device.
-pub(crate) struct Request {
+pub(crate) struct DeviceScan {
     /// The output columns.
-    pub(crate) shape: Arc<Shape>,
+    pub(crate) projection: Arc<Projection>,
     /// Rows or points.
     pub(crate) mode: Mode,
     /// For each column of the device the slot it fills.
@@ -56,22 +56,22 @@ struct Kept {
 }
 
 /// Adds the tasks that scan a device to `plan`.
-pub(crate) fn plan_device(archive: &Arc<Archive>, data: &DeviceData, request: &Request, plan: &mut Plan) {
+pub(crate) fn plan_device(archive: &Arc<Archive>, data: &DeviceData, request: &DeviceScan, plan: &mut Plan) {
     if request.pruner.rules_out_all() {
         plan.pruned += data.columns.iter().map(|c| c.chunks.len() as u64).sum::<u64>();
         plan.pieces += data.columns.iter().map(|c| c.chunks.len() as u64).sum::<u64>();
         return;
     }
     let kept = choose(data, request, plan);
-    let mut components = cut(kept);
+    let mut overlaps = cut(kept);
     let mut pending: Vec<Vec<Kept>> = Vec::new();
     let mut size = 0_u64;
     let cell_count =
         |part: &[Kept]| part.iter().fold(0_u64, |n, k| n.saturating_add(k.chunk.statistics.count));
-    while let Some(component) = components.pop() {
-        size = size.saturating_add(cell_count(&component));
-        pending.push(component);
-        if size >= TASK_VALUES || components.is_empty() {
+    while let Some(overlap) = overlaps.pop() {
+        size = size.saturating_add(cell_count(&overlap));
+        pending.push(overlap);
+        if size >= TASK_VALUES || overlaps.is_empty() {
             let parts = std::mem::take(&mut pending);
             for window in time_windows(archive, &request.pruner, &parts, size) {
                 plan.tasks.push(task(archive, data, request, &parts, &window));
@@ -81,16 +81,16 @@ pub(crate) fn plan_device(archive: &Arc<Archive>, data: &DeviceData, request: &R
     }
 }
 
-/// The tasks that read these components. A component with many values is read by several tasks, each for a
+/// The tasks that read these overlaps. An overlap with many values is read by several tasks, each for a
 /// time range; this requires pages with reliable bounds, and a storage where reading the same bytes again is
 /// free.
 fn time_windows(archive: &Archive, pruner: &Pruner, parts: &[Vec<Kept>], values: u64) -> Vec<TimeWindow> {
     let loaded = Arc::default();
     let whole = vec![TimeWindow { times: None, parts: 1, first: true, loaded: Arc::clone(&loaded) }];
     let count = (values / SHARED_VALUES).min(MAX_WINDOWS);
-    let ([component], true) = (parts, count > 1) else { return whole };
+    let ([overlap], true) = (parts, count > 1) else { return whole };
     let one_each = {
-        let mut columns: Vec<_> = component.iter().map(|k| k.column).collect();
+        let mut columns: Vec<_> = overlap.iter().map(|k| k.column).collect();
         columns.sort_unstable();
         columns.windows(2).all(|pair| pair[0] != pair[1])
     };
@@ -98,8 +98,8 @@ fn time_windows(archive: &Archive, pruner: &Pruner, parts: &[Vec<Kept>], values:
     if !one_each || !bounded || archive.location.storage().hints().concurrency > 1 {
         return whole;
     }
-    let lo = component.iter().map(|k| k.chunk.lo).min().unwrap_or(i64::MIN);
-    let hi = component.iter().map(|k| k.chunk.hi).max().unwrap_or(i64::MAX);
+    let lo = overlap.iter().map(|k| k.chunk.lo).min().unwrap_or(i64::MIN);
+    let hi = overlap.iter().map(|k| k.chunk.hi).max().unwrap_or(i64::MAX);
     let slices = wanted_slices(pruner, lo, hi);
     let wanted = u128::from(values) * slices.len() as u128 / u128::from(SLICES);
     let count = u64::try_from(wanted).unwrap_or(u64::MAX).div_ceil(SHARED_VALUES).min(count).max(1);
@@ -123,7 +123,7 @@ fn time_windows(archive: &Archive, pruner: &Pruner, parts: &[Vec<Kept>], values:
         .collect()
 }
 
-/// Time slices probed when a component is split into tasks.
+/// Time slices probed when an overlap is split into tasks.
 const SLICES: u64 = 64;
 
 /// The slices of the range from `lo` to `hi` that may have matching rows, the outer ones open.
@@ -141,7 +141,7 @@ fn wanted_slices(pruner: &Pruner, lo: i64, hi: i64) -> Vec<(i64, i64)> {
 }
 
 /// The chunks that may have rows of the scan.
-fn choose(data: &DeviceData, request: &Request, plan: &mut Plan) -> Vec<Kept> {
+fn choose(data: &DeviceData, request: &DeviceScan, plan: &mut Plan) -> Vec<Kept> {
     let pruner = &request.pruner;
     let mentioned = pruner.columns();
     let is_mentioned = |i: usize| request.names.get(i).is_some_and(|name| mentioned.contains(&&**name));
@@ -204,54 +204,54 @@ fn spans(column: &ColumnData) -> Vec<Span> {
     column.chunks.iter().map(|c| Span { lo: c.lo, hi: c.hi, bounds: None }).collect()
 }
 
-/// Splits chunks into components that are disjoint in time, the last one first.
+/// Splits chunks into overlaps that are disjoint in time, the last one first.
 fn cut(mut kept: Vec<Kept>) -> Vec<Vec<Kept>> {
     kept.sort_by_key(|k| (k.chunk.lo, k.chunk.hi));
-    let mut components: Vec<Vec<Kept>> = Vec::new();
+    let mut overlaps: Vec<Vec<Kept>> = Vec::new();
     let mut end = i64::MIN;
     for chunk in kept {
-        match components.last_mut() {
-            Some(component) if chunk.chunk.lo <= end => {
+        match overlaps.last_mut() {
+            Some(overlap) if chunk.chunk.lo <= end => {
                 end = end.max(chunk.chunk.hi);
-                component.push(chunk);
+                overlap.push(chunk);
             }
             _ => {
                 end = chunk.chunk.hi;
-                components.push(vec![chunk]);
+                overlaps.push(vec![chunk]);
             }
         }
     }
-    components.reverse();
-    components
+    overlaps.reverse();
+    overlaps
 }
 
 fn task(
     archive: &Arc<Archive>,
     data: &DeviceData,
-    request: &Request,
+    request: &DeviceScan,
     parts: &[Vec<Kept>],
     window: &TimeWindow,
 ) -> Box<dyn Task> {
     let mut chunks = Vec::new();
-    let mut components = Vec::with_capacity(parts.len());
+    let mut overlaps = Vec::with_capacity(parts.len());
     for part in parts {
-        let mut component = Component::default();
-        let mut strands: HashMap<usize, usize> = HashMap::new();
+        let mut overlap = Overlap::default();
+        let mut index_of: HashMap<usize, usize> = HashMap::new();
         for kept in part {
             let at = chunks.len();
             let column = kept.column.and_then(|i| Some((i, data.columns.get(i)?)));
             match column {
                 Some((i, _)) => {
-                    let strand = *strands.entry(i).or_insert(component.strands.len());
-                    if strand == component.strands.len() {
+                    let at_series = *index_of.entry(i).or_insert(overlap.series.len());
+                    if at_series == overlap.series.len() {
                         let slot = request.slots.get(i).copied().flatten();
-                        component.strands.push(Strand { column: i, slot, chunks: Vec::new() });
+                        overlap.series.push(SeriesChunks { column: i, slot, chunks: Vec::new() });
                     }
-                    if let Some(strand) = component.strands.get_mut(strand) {
-                        strand.chunks.push(at);
+                    if let Some(series) = overlap.series.get_mut(at_series) {
+                        series.chunks.push(at);
                     }
                 }
-                None => component.times.push(at),
+                None => overlap.times.push(at),
             }
             let empty: Arc<str> = "".into();
             chunks.push(TaskChunk {
@@ -261,18 +261,18 @@ fn task(
                 values: kept.values,
             });
         }
-        components.push(component);
+        overlaps.push(overlap);
     }
     let names = Arc::clone(&request.names);
     Box::new(ScanTask::new(
         archive,
         &data.path,
-        Arc::clone(&request.shape),
+        Arc::clone(&request.projection),
         request.mode,
         Arc::clone(&request.pruner),
         names,
         chunks,
-        components,
+        overlaps,
         window,
     ))
 }

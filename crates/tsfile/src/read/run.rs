@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tesselle_core::{At, Result, Within};
 
-use super::column::{Column, NONE};
+use super::column::{DecodedValues, NONE};
 
 /// Points of one or more columns at common times.
 #[derive(Debug, Clone)]
@@ -25,7 +25,7 @@ pub(crate) struct Run {
 #[derive(Debug, Clone)]
 pub(crate) struct RunColumn {
     /// The values.
-    pub(crate) values: Column,
+    pub(crate) values: DecodedValues,
     /// For each row the index of its value, or [`NONE`]; absent if they are one to one.
     pub(crate) picks: Option<Vec<u32>>,
 }
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     fn run(times: &[i64], values: &[i32]) -> Run {
-        let column = RunColumn { values: Column::Int32(values.to_vec()), picks: None };
+        let column = RunColumn { values: DecodedValues::Int32(values.to_vec()), picks: None };
         Run::new(Arc::new(times.to_vec()), vec![column])
     }
 
@@ -129,7 +129,7 @@ mod tests {
         let mut run = run(&[50, 40, 60, 40, 10], &[0, 1, 2, 3, 4]);
         run.normalise().unwrap();
         assert_eq!(*run.times, [10, 40, 50, 60]);
-        assert!(matches!(&run.columns[0].values, Column::Int32(v) if *v == [4, 3, 0, 2]));
+        assert!(matches!(&run.columns[0].values, DecodedValues::Int32(v) if *v == [4, 3, 0, 2]));
     }
 
     #[test]
@@ -137,7 +137,7 @@ mod tests {
         let mut run = run(&[1, 2, 3, 4, 5, 6], &[1, 2, 3, 4, 5, 6]);
         run.delete(&[(2, 3)]).unwrap();
         assert_eq!(run.rest(), [1, 4, 5, 6]);
-        assert!(matches!(&run.columns[0].values, Column::Int32(v) if *v == [1, 4, 5, 6]));
+        assert!(matches!(&run.columns[0].values, DecodedValues::Int32(v) if *v == [1, 4, 5, 6]));
         let mut column = run.columns[0].clone();
         column.hide(&[1, 4, 5, 6], &[(4, 4)]);
         assert_eq!(column.picks, Some(vec![0, NONE, 2, 3]));

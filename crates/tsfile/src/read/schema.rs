@@ -12,7 +12,7 @@ use arrow_schema::{DataType as ArrowType, Field, TimeUnit};
 use bytes::Bytes;
 use tesselle_core::{Action, Error, OpenOptions, Result, TYPE_KEY};
 
-use super::column::{Column, Strings};
+use super::column::{DecodedValues, Strings};
 use super::date;
 use crate::meta::DataType;
 
@@ -74,26 +74,26 @@ impl Show {
     /// The array of a column; a string that is not UTF-8 is an error that names the row.
     pub(crate) fn array(
         self,
-        column: Column,
+        column: DecodedValues,
         data_type: DataType,
         nulls: Option<NullBuffer>,
     ) -> Result<ArrayRef> {
         Ok(match (column, data_type) {
-            (Column::Boolean(v), _) => Arc::new(BooleanArray::new(BooleanBuffer::from(v), nulls)),
-            (Column::Int32(v), DataType::Date) if self.raw => {
+            (DecodedValues::Boolean(v), _) => Arc::new(BooleanArray::new(BooleanBuffer::from(v), nulls)),
+            (DecodedValues::Int32(v), DataType::Date) if self.raw => {
                 Arc::new(Int64Array::new(v.into_iter().map(i64::from).collect(), nulls))
             }
-            (Column::Int32(v), DataType::Date) => {
+            (DecodedValues::Int32(v), DataType::Date) => {
                 Arc::new(Date32Array::new(days(&v, nulls.as_ref())?, nulls))
             }
-            (Column::Int32(v), _) => Arc::new(Int32Array::new(v.into(), nulls)),
-            (Column::Int64(v), DataType::Timestamp) if !self.raw => {
+            (DecodedValues::Int32(v), _) => Arc::new(Int32Array::new(v.into(), nulls)),
+            (DecodedValues::Int64(v), DataType::Timestamp) if !self.raw => {
                 Arc::new(TimestampMillisecondArray::new(v.into(), nulls))
             }
-            (Column::Int64(v), _) => Arc::new(Int64Array::new(v.into(), nulls)),
-            (Column::Float(v), _) => Arc::new(Float32Array::new(v.into(), nulls)),
-            (Column::Double(v), _) => Arc::new(Float64Array::new(v.into(), nulls)),
-            (Column::Binary(strings), data_type) => {
+            (DecodedValues::Int64(v), _) => Arc::new(Int64Array::new(v.into(), nulls)),
+            (DecodedValues::Float(v), _) => Arc::new(Float32Array::new(v.into(), nulls)),
+            (DecodedValues::Double(v), _) => Arc::new(Float64Array::new(v.into(), nulls)),
+            (DecodedValues::Binary(strings), data_type) => {
                 let Strings { offsets, data } = strings;
                 let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
                 let data = Buffer::from(data);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use tesselle_core::{ByteRange, Context as _, Error, Result};
 
-use super::column::{Column, NONE};
+use super::column::{DecodedValues, NONE};
 use super::loaded::{ChunkRef, FileFacts, Loaded};
 use super::page::{self, Page};
 use super::prune::Pruner;
@@ -69,7 +69,7 @@ pub(crate) enum PointPage {
 
 /// The unit of decoding.
 #[derive(Debug)]
-pub(crate) enum Unit {
+pub(crate) enum DecodeUnit {
     /// Points of one column; several pages, lowest rank first, if their times are mixed.
     Points(Vec<PointPage>),
     /// Rows of an aligned group: a time page and the value page of each column.
@@ -87,7 +87,7 @@ pub(crate) struct Source {
     /// Its columns; empty if it only contributes rows.
     pub(crate) columns: Vec<SourceColumn>,
     /// Units still to be decoded.
-    pub(crate) units: VecDeque<Unit>,
+    pub(crate) units: VecDeque<DecodeUnit>,
     /// Decoded and not consumed.
     pub(crate) run: Option<Run>,
     /// The last time of the preceding runs.
@@ -113,8 +113,8 @@ impl Source {
             let last = self.last;
             let Some(unit) = self.units.pop_front() else { return Ok(()) };
             let mut run = match &unit {
-                Unit::Points(pages) => self.decode_points(pages, input, buffers)?,
-                Unit::Rows { time, values } => self.decode_rows(*time, values, input, buffers)?,
+                DecodeUnit::Points(pages) => self.decode_points(pages, input, buffers)?,
+                DecodeUnit::Rows { time, values } => self.decode_rows(*time, values, input, buffers)?,
             };
             run.normalise()?;
             if let (Some(last), Some(first)) = (last, run.times.first())
@@ -141,7 +141,7 @@ impl Source {
             return one(*only, true, buffers);
         }
         let mut times = Vec::new();
-        let mut column = wanted.and_then(|w| w.data_type.physical()).map(Column::new);
+        let mut column = wanted.and_then(|w| w.data_type.physical()).map(DecodedValues::new);
         for page in pages {
             let run = one(*page, false, buffers)?;
             times.extend_from_slice(&run.times);
@@ -171,7 +171,7 @@ impl Source {
                     decoded.map_err(|e| input.place(*page, e))?
                 }
                 None => RunColumn {
-                    values: Column::new(physical(column.data_type)?),
+                    values: DecodedValues::new(physical(column.data_type)?),
                     picks: Some(vec![NONE; times.len()]),
                 },
             };
@@ -189,7 +189,7 @@ impl Source {
     }
 }
 
-impl Unit {
+impl DecodeUnit {
     /// All pages it is decoded from.
     fn pages(&self) -> Vec<PageId> {
         match self {
@@ -263,7 +263,7 @@ impl TaskInput {
         if !self.loaded.iter().flatten().any(|loaded| loaded.headers_only) {
             return Vec::new();
         }
-        let mut ids: Vec<PageId> = sources.flat_map(|s| &s.units).flat_map(Unit::pages).collect();
+        let mut ids: Vec<PageId> = sources.flat_map(|s| &s.units).flat_map(DecodeUnit::pages).collect();
         ids.sort_unstable();
         ids.dedup();
         let range = |id: PageId| {
@@ -298,7 +298,7 @@ impl TaskInput {
                 let statistics = loaded.page_statistics(number, &task.chunk);
                 let page = self.page((chunk, number))?;
                 let mut column = match wanted {
-                    Some(column) if task.values => Some(Column::new(physical(column.data_type)?)),
+                    Some(column) if task.values => Some(DecodedValues::new(physical(column.data_type)?)),
                     _ => None,
                 };
                 if page.header.uncompressed_size == 0 {

@@ -6,16 +6,16 @@ use std::sync::{Arc, OnceLock};
 use bytes::Bytes;
 use tesselle_core::{ByteRange, Cost, Error, Result, Step, Task};
 
+use super::batch::{BatchBuilder, Projection};
 use super::find::{Header, PageFinder};
 use super::join::join_window;
 use super::loaded::Loaded;
-use super::output::{Output, Shape};
 use super::page::Page;
 use super::plan::Mode;
 use super::prune::Pruner;
 use super::source::{PageId, Source, TaskChunk, TaskInput};
+use super::sources;
 use super::times::Buffers;
-use super::units;
 use crate::open::Archive;
 
 /// Bytes of a decoded time or number.
@@ -23,16 +23,16 @@ const VALUE_BYTES: u64 = 8;
 
 /// Chunks that overlap in time.
 #[derive(Debug, Default)]
-pub(crate) struct Component {
+pub(crate) struct Overlap {
     /// By column.
-    pub(crate) strands: Vec<Strand>,
+    pub(crate) series: Vec<SeriesChunks>,
     /// The time chunks of aligned groups.
     pub(crate) times: Vec<usize>,
 }
 
-/// The chunks of one column in a component.
+/// The chunks of one column in an overlap.
 #[derive(Debug)]
-pub(crate) struct Strand {
+pub(crate) struct SeriesChunks {
     /// The column of the device.
     pub(crate) column: usize,
     /// The slot it fills; `None` if only its times are needed.
@@ -54,18 +54,18 @@ pub(crate) struct TimeWindow {
     pub(crate) loaded: Arc<OnceLock<Arc<Vec<Option<Loaded>>>>>,
 }
 
-/// Reads a few components of one device.
+/// Reads a few overlaps of one device.
 pub(crate) struct ScanTask {
     input: TaskInput,
     pruner: Arc<Pruner>,
     names: Arc<[Arc<str>]>,
     mode: Mode,
-    components: VecDeque<Component>,
-    /// The sources of the components, in time order.
+    overlaps: VecDeque<Overlap>,
+    /// The sources of the overlaps, in time order.
     ready: VecDeque<Vec<Source>>,
     sources: Vec<Source>,
     buffers: Buffers,
-    output: Output,
+    batch: BatchBuilder,
     state: State,
     finder: PageFinder,
     /// The requested pages.
@@ -88,12 +88,12 @@ impl ScanTask {
     pub(crate) fn new(
         archive: &Arc<Archive>,
         device: &str,
-        shape: Arc<Shape>,
+        projection: Arc<Projection>,
         mode: Mode,
         pruner: Arc<Pruner>,
         names: Arc<[Arc<str>]>,
         chunks: Vec<TaskChunk>,
-        components: Vec<Component>,
+        overlaps: Vec<Overlap>,
         time_window: &TimeWindow,
     ) -> Self {
         let cells = chunks.iter().fold(0_u64, |n, c| n.saturating_add(c.chunk.statistics.count))
@@ -110,9 +110,9 @@ impl ScanTask {
         let fetched = HashMap::new();
         let input = TaskInput { loaded: Arc::default(), fetched, files, device, chunks, window, times };
         let may_walk = !pruner.columns().is_empty() && archive.location.storage().hints().concurrency == 1;
-        let series = components.iter().map(|component| component.strands.len()).max().unwrap_or(0);
+        let most_series = overlaps.iter().map(|overlap| overlap.series.len()).max().unwrap_or(0);
         let buffers = match mode {
-            Mode::Rows => Buffers::side_by_side(series),
+            Mode::Rows => Buffers::side_by_side(most_series),
             Mode::Points => Buffers::in_turn(),
         };
         Self {
@@ -120,11 +120,11 @@ impl ScanTask {
             pruner,
             names,
             mode,
-            components: components.into(),
+            overlaps: overlaps.into(),
             ready: VecDeque::new(),
             sources: Vec::new(),
             buffers,
-            output: Output::new(shape),
+            batch: BatchBuilder::new(projection),
             state: State::Find,
             finder: PageFinder::new(may_walk),
             asked: Vec::new(),
@@ -145,10 +145,10 @@ impl ScanTask {
             let chunks = &self.input.chunks;
             match self.mode {
                 Mode::Rows => {
-                    units::drop_hopeless_chunks(chunks, &self.components, &self.names, &self.pruner, headers);
+                    sources::drop_hopeless_chunks(chunks, &self.overlaps, &self.names, &self.pruner, headers);
                 }
                 Mode::Points => {
-                    units::drop_hopeless_points(chunks, &self.components, &self.names, &self.pruner, headers);
+                    sources::drop_hopeless_points(chunks, &self.overlaps, &self.names, &self.pruner, headers);
                 }
             }
         };
@@ -162,11 +162,11 @@ impl ScanTask {
 
     /// Selects the pages, now that all headers are read, and returns those still to be fetched.
     fn need_pages(&mut self) -> Result<Vec<ByteRange>> {
-        if let (Some(window), Some(component)) = (self.input.window, self.components.front()) {
-            self.input.window = Some(units::at_pages(window, component, &self.input));
+        if let (Some(window), Some(overlap)) = (self.input.window, self.overlaps.front()) {
+            self.input.window = Some(sources::at_pages(window, overlap, &self.input));
         }
-        while let Some(component) = self.components.pop_front() {
-            let sources = units::sources(&component, &self.input, self.mode, &self.names, &self.pruner)?;
+        while let Some(overlap) = self.overlaps.pop_front() {
+            let sources = sources::sources(&overlap, &self.input, self.mode, &self.names, &self.pruner)?;
             self.ready.push_back(sources);
         }
         let mut ranges = Vec::new();
@@ -180,12 +180,12 @@ impl ScanTask {
 
     fn next_batch(&mut self) -> Result<Step> {
         loop {
-            if self.output.is_full() {
-                return self.output.take().map(Step::Batch).map_err(|e| self.name_device(e));
+            if self.batch.is_full() {
+                return self.batch.take().map(Step::Batch).map_err(|e| self.name_device(e));
             }
             let more = match self.mode {
                 Mode::Rows => {
-                    join_window(&mut self.sources, &self.input, &mut self.buffers, &mut self.output)?
+                    join_window(&mut self.sources, &self.input, &mut self.buffers, &mut self.batch)?
                 }
                 Mode::Points => self.next_points()?,
             };
@@ -195,8 +195,8 @@ impl ScanTask {
             let Some(sources) = self.ready.pop_front() else { break };
             self.sources = sources;
         }
-        if self.output.rows() > 0 {
-            return self.output.take().map(Step::Batch).map_err(|e| self.name_device(e));
+        if self.batch.rows() > 0 {
+            return self.batch.take().map(Step::Batch).map_err(|e| self.name_device(e));
         }
         Ok(Step::Done)
     }
@@ -206,8 +206,8 @@ impl ScanTask {
             source.fill(&self.input, &mut self.buffers)?;
             if let Some(run) = &mut source.run {
                 // Each column of an aligned group returns this many rows in turn.
-                let rows = (self.output.batch_rows() / source.columns.len().max(1)).max(64);
-                self.output.points(run, &source.columns, rows)?;
+                let rows = (self.batch.batch_rows() / source.columns.len().max(1)).max(64);
+                self.batch.points(run, &source.columns, rows)?;
                 return Ok(true);
             }
             self.sources.remove(0);

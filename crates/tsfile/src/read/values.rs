@@ -12,7 +12,7 @@ use tesselle_codec::{
 };
 use tesselle_core::{Error, Result};
 
-use super::column::{Column, Strings};
+use super::column::{DecodedValues, Strings};
 use crate::meta::{Encoding, Physical, Statistics, Value, Version};
 
 /// Maximum number of points in one page. The original closes a page at 2^20; the limit keeps a few hostile
@@ -28,7 +28,7 @@ const TIME_ENCODINGS: [Encoding; 4] = [Encoding::Ts2Diff, Encoding::Plain, Encod
 /// Decodes `count` values and appends them to `column`. `statistics` determine which of two libraries wrote a
 /// page if the bytes are ambiguous.
 pub(crate) fn decode(
-    column: &mut Column,
+    column: &mut DecodedValues,
     encoding: Encoding,
     version: Version,
     bytes: &[u8],
@@ -45,12 +45,12 @@ pub(crate) fn decode(
         return Ok(());
     }
     match column {
-        Column::Boolean(v) => match encoding {
+        DecodedValues::Boolean(v) => match encoding {
             Encoding::Plain => plain::decode_bool(bytes, count, v)?,
             Encoding::Rle => rle_hybrid::decode_bool(bytes, count, v)?,
             _ => return Err(no_such(encoding, "BOOLEAN", version)),
         },
-        Column::Int32(v) => match encoding {
+        DecodedValues::Int32(v) => match encoding {
             Encoding::Plain if version.is_compact() => plain::decode_varint(bytes, count, v)?,
             Encoding::Plain => plain::decode_fixed(bytes, order, count, v)?,
             Encoding::Rle => rle_hybrid::decode(bytes, count, v)?,
@@ -65,7 +65,7 @@ pub(crate) fn decode(
             Encoding::Freq => v.extend(waves(bytes, count)?.iter().map(|&x| round(x) as i32)),
             _ => return Err(no_such(encoding, "32-bit integers", version)),
         },
-        Column::Int64(v) => match encoding {
+        DecodedValues::Int64(v) => match encoding {
             Encoding::Plain => plain::decode_fixed(bytes, order, count, v)?,
             Encoding::Rle => rle_hybrid::decode(bytes, count, v)?,
             Encoding::Ts2Diff => delta_binary::decode(bytes, count, v)?,
@@ -82,7 +82,7 @@ pub(crate) fn decode(
             Encoding::Freq => v.extend(waves(bytes, count)?.iter().map(|&x| round(x))),
             _ => return Err(no_such(encoding, "64-bit integers", version)),
         },
-        Column::Float(v) => match encoding {
+        DecodedValues::Float(v) => match encoding {
             Encoding::Plain => plain::decode_fixed(bytes, order, count, v)?,
             Encoding::Rle => decimal::decode(bytes, Integers::Runs, count, v)?,
             Encoding::Ts2Diff => decimal::decode(bytes, Integers::Deltas, count, v)?,
@@ -98,7 +98,7 @@ pub(crate) fn decode(
             Encoding::Freq => v.extend(waves(bytes, count)?.iter().map(|&x| x as f32)),
             _ => return Err(no_such(encoding, "FLOAT", version)),
         },
-        Column::Double(v) => match encoding {
+        DecodedValues::Double(v) => match encoding {
             Encoding::Plain => plain::decode_fixed(bytes, order, count, v)?,
             Encoding::Rle => decimal::decode(bytes, Integers::Runs, count, v)?,
             Encoding::Ts2Diff => decimal::decode(bytes, Integers::Deltas, count, v)?,
@@ -119,7 +119,7 @@ pub(crate) fn decode(
             Encoding::Freq => freq::decode(bytes, count, v)?,
             _ => return Err(no_such(encoding, "DOUBLE", version)),
         },
-        Column::Binary(Strings { offsets, data }) => match encoding {
+        DecodedValues::Binary(Strings { offsets, data }) => match encoding {
             Encoding::Plain => plain::decode_bytes(bytes, string_lengths, count, offsets, data)?,
             Encoding::Dictionary if version.is_compact() => {
                 dictionary::decode(bytes, count, MAX_STRING_BYTES, offsets, data)?;
@@ -149,22 +149,22 @@ enum Library {
     Cpp,
 }
 
-fn sprintz_with(column: &mut Column, bytes: &[u8], count: usize, library: Library) -> Result<()> {
+fn sprintz_with(column: &mut DecodedValues, bytes: &[u8], count: usize, library: Library) -> Result<()> {
     let product = if library == Library::Java { Product::Wrapping } else { Product::Wide };
     let prediction = Prediction::Learned(product);
     match column {
-        Column::Int64(v) => sprintz::decode(bytes, prediction, count, v)?,
-        Column::Double(v) => sprintz::decode(bytes, prediction, count, v)?,
+        DecodedValues::Int64(v) => sprintz::decode(bytes, prediction, count, v)?,
+        DecodedValues::Double(v) => sprintz::decode(bytes, prediction, count, v)?,
         _ => {}
     }
     Ok(())
 }
 
-fn rlbe_with(column: &mut Column, bytes: &[u8], count: usize, library: Library) -> Result<()> {
+fn rlbe_with(column: &mut DecodedValues, bytes: &[u8], count: usize, library: Library) -> Result<()> {
     let difference = if library == Library::Java { Difference::Value } else { Difference::Bits };
     match column {
-        Column::Float(v) => rlbe::decode(bytes, difference, count, v)?,
-        Column::Double(v) => rlbe::decode(bytes, difference, count, v)?,
+        DecodedValues::Float(v) => rlbe::decode(bytes, difference, count, v)?,
+        DecodedValues::Double(v) => rlbe::decode(bytes, difference, count, v)?,
         _ => {}
     }
     Ok(())
@@ -183,16 +183,16 @@ pub(crate) fn has_two_readings(encoding: Encoding, physical: Option<Physical>) -
 /// statistics. (The C++ form is lossless wherever the two really differ, so it either fits or does not apply;
 /// the Java form rounds.)
 fn two_ways(
-    column: &mut Column,
+    column: &mut DecodedValues,
     count: usize,
     statistics: Option<&Statistics>,
-    decode: impl Fn(&mut Column, Library) -> Result<()>,
+    decode: impl Fn(&mut DecodedValues, Library) -> Result<()>,
 ) -> Result<()> {
     let attempt = |library| {
-        let mut values = Column::new(column.physical());
+        let mut values = DecodedValues::new(column.physical());
         decode(&mut values, library).map(|()| values)
     };
-    let fits = |values: &Result<Column>| {
+    let fits = |values: &Result<DecodedValues>| {
         values.as_ref().is_ok_and(|values| statistics.is_none_or(|s| is_as_stated(values, count, s)))
     };
     let java = attempt(Library::Java);
@@ -205,7 +205,7 @@ fn two_ways(
 }
 
 /// Whether first, last, min and max equal those of the statistics.
-fn is_as_stated(values: &Column, count: usize, statistics: &Statistics) -> bool {
+fn is_as_stated(values: &DecodedValues, count: usize, statistics: &Statistics) -> bool {
     let all = || (0..count).filter_map(|i| values.value(i));
     let min = all().reduce(|a, b| if b.compare(&a, Version::V4) == Some(Ordering::Less) { b } else { a });
     let max = all().reduce(|a, b| if b.compare(&a, Version::V4) == Some(Ordering::Greater) { b } else { a });

@@ -28,7 +28,7 @@ impl Segment {
 
 /// The origin of a group of the repaired file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Origin {
+pub(super) enum GroupOrigin {
     /// The group with this index among those that a scan found for the device.
     Whole(DeviceId, usize),
     /// The salvaged group with this index.
@@ -43,15 +43,15 @@ pub(super) struct DataSection {
     /// The groups with their positions in the repaired file.
     pub(super) found: Recovered,
     /// The origins of the groups of the repaired file.
-    pub(super) origins: Vec<(Range<u64>, Origin)>,
+    pub(super) origins: Vec<(Range<u64>, GroupOrigin)>,
 }
 
 /// A group, or a record between groups, before it has its new position.
-struct Part<'a> {
+struct NewSection<'a> {
     /// Its position in the source, which defines the order.
     start: u64,
     segments: Vec<Segment>,
-    group: Option<(&'a DeviceId, GroupRecord, Origin)>,
+    group: Option<(&'a DeviceId, GroupRecord, GroupOrigin)>,
     version: Option<i64>,
 }
 
@@ -68,10 +68,10 @@ impl DataSection {
         let mut parts = whole_groups(version, found, groups);
         for (number, one) in salvaged.iter().enumerate() {
             let Some(one) = one else { continue };
-            parts.push(Part {
+            parts.push(NewSection {
                 start: one.start,
                 segments: one.segments.clone(),
-                group: Some((&one.device, one.record.clone(), Origin::Salvaged(number))),
+                group: Some((&one.device, one.record.clone(), GroupOrigin::Salvaged(number))),
                 version: None,
             });
         }
@@ -92,7 +92,7 @@ impl DataSection {
             let version =
                 found.versions.iter().find(|(at, _)| *at == between.start).map(|(_, number)| *number);
             let segments = vec![Segment::Copy(between.clone())];
-            parts.push(Part { start: between.start, segments, group: None, version });
+            parts.push(NewSection { start: between.start, segments, group: None, version });
         }
         parts.sort_by_key(|part| part.start);
         section.found.versions.clear();
@@ -109,7 +109,7 @@ impl DataSection {
     }
 
     /// Adds the group of a part that starts here. A group without listed chunks gets no metadata entry.
-    fn add_group(&mut self, part: Part<'_>, start: u64) {
+    fn add_group(&mut self, part: NewSection<'_>, start: u64) {
         let Some((device, mut group, origin)) = part.group else { return };
         if group.chunks.is_empty() {
             return;
@@ -124,7 +124,7 @@ impl DataSection {
     }
 }
 
-fn whole_groups<'a>(version: Version, found: &'a Recovered, groups: &Groups) -> Vec<Part<'a>> {
+fn whole_groups<'a>(version: Version, found: &'a Recovered, groups: &Groups) -> Vec<NewSection<'a>> {
     let mut parts = Vec::new();
     for (device, record) in &found.devices {
         let Some(list) = groups.get(device) else { continue };
@@ -133,10 +133,10 @@ fn whole_groups<'a>(version: Version, found: &'a Recovered, groups: &Groups) -> 
             let mut group = group.clone();
             group.chunks.clone_from(&judged.chunks);
             group.version = judged.version.filter(|_| version.is_flat()).unwrap_or(group.version);
-            parts.push(Part {
+            parts.push(NewSection {
                 start: group.start,
                 segments: vec![Segment::Copy(group.start..group.end)],
-                group: Some((device, group, Origin::Whole(device.clone(), number))),
+                group: Some((device, group, GroupOrigin::Whole(device.clone(), number))),
                 version: None,
             });
         }

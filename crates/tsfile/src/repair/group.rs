@@ -9,9 +9,9 @@ use super::guide::{Guide, Known};
 use super::salvage::{Salvage, Salvaged};
 use crate::meta::{DeviceId, Statistics, Version};
 use crate::read::values;
+use crate::records::{Record, WalkedChunk, Walker};
 use crate::verify::pages::{self, Waiting};
 use crate::verify::{Compare, difference};
-use crate::walk::{Record, WalkedChunk, Walker};
 use crate::write::tail::{ChunkRecord, GroupRecord};
 
 /// The result of checking a group.

@@ -15,7 +15,7 @@ mod scan;
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
-use data_section::{DataSection, Origin, Segment};
+use data_section::{DataSection, GroupOrigin, Segment};
 use group::{Judge, Judged};
 use guide::{Guide, Known};
 use salvage::{Salvage, Salvaged};
@@ -398,7 +398,7 @@ fn finish(
         let bad = errors.clone().filter_map(|finding| finding.offset);
         let bad: Vec<u64> = bad.collect();
         let is_bad = |place: &Range<u64>| bad.iter().any(|offset| place.contains(offset));
-        let drop: Vec<&Origin> =
+        let drop: Vec<&GroupOrigin> =
             section.origins.iter().filter(|(place, _)| is_bad(place)).map(|(_, origin)| origin).collect();
         if drop.is_empty() {
             let why = match (verified, errors.next()) {
@@ -414,12 +414,12 @@ fn finish(
         repaired.note(Outcome::Partial, message);
         for origin in drop {
             let place = match origin {
-                Origin::Whole(device, number) => parts
+                GroupOrigin::Whole(device, number) => parts
                     .groups
                     .get_mut(device)
                     .and_then(|list| list.get_mut(*number))
                     .map(|group| *group = None),
-                Origin::Salvaged(number) => parts.salvaged.get_mut(*number).map(|group| *group = None),
+                GroupOrigin::Salvaged(number) => parts.salvaged.get_mut(*number).map(|group| *group = None),
             };
             place.ok_or_else(|| Error::internal("a group of a repaired file has no origin"))?;
         }
@@ -447,7 +447,7 @@ fn write(
     repaired.kept_bytes = out.position().min(size);
     repaired.dropped_bytes = size.saturating_sub(repaired.kept_bytes);
     let devices = section.found.devices.values().filter(|d| !d.groups.is_empty()).count();
-    let is_whole = |(_, origin): &&(Range<u64>, Origin)| matches!(origin, Origin::Whole(..));
+    let is_whole = |(_, origin): &&(Range<u64>, GroupOrigin)| matches!(origin, GroupOrigin::Whole(..));
     let whole = section.origins.iter().filter(is_whole).count();
     let partial = section.origins.len() - whole;
     let mut message = format!("kept {whole} complete chunk groups of {devices} devices");

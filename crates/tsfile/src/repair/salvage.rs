@@ -16,9 +16,9 @@ use crate::meta::chunk_group::{ChunkGroupFooter, write_group_header};
 use crate::meta::{ChunkHeader, DeviceId, PageHeader, Statistics, Version};
 use crate::read::loaded::Loaded;
 use crate::read::page::Page;
+use crate::records::WalkedChunk;
 use crate::verify::pages::{self, Waiting};
 use crate::verify::{Compare, difference};
-use crate::walk::WalkedChunk;
 use crate::write::tail::{ChunkRecord, GroupRecord};
 
 /// The rest of a damaged chunk group.
@@ -48,7 +48,7 @@ pub(super) struct Salvage<'a> {
 }
 
 /// A readable chunk, with the condition of its pages.
-struct Chunk {
+struct ReadableChunk {
     known: Known,
     offset: u64,
     header: ChunkHeader,
@@ -83,7 +83,7 @@ impl Salvage<'_> {
     }
 
     fn group(&self, run: &[(u64, Known)], end: u64) -> Result<Option<Salvaged>> {
-        let mut chunks: Vec<Chunk> = Vec::new();
+        let mut chunks: Vec<ReadableChunk> = Vec::new();
         let mut times = Arc::new(Vec::new());
         for (i, (offset, known)) in run.iter().enumerate() {
             let limit = run.get(i + 1).map_or(end, |(next, _)| *next);
@@ -96,7 +96,7 @@ impl Salvage<'_> {
             return Ok(None);
         }
         let (Some((start, first)), true) = (run.first(), !chunks.is_empty()) else { return Ok(None) };
-        let mut builder = Builder::new(first.device.clone(), self.version)?;
+        let mut builder = GroupBuilder::try_new(first.device.clone(), self.version)?;
         for chunk in &chunks {
             builder.add(chunk, rows.as_deref())?;
         }
@@ -110,7 +110,7 @@ impl Salvage<'_> {
         known: &Known,
         limit: u64,
         times: &mut Arc<Vec<Vec<i64>>>,
-    ) -> Result<Option<Chunk>> {
+    ) -> Result<Option<ReadableChunk>> {
         let version = self.version;
         let most = offset.saturating_add(ChunkHeader::max_size(known.series.len(), version)).min(limit);
         let head = self.location.read_range(offset..most)?;
@@ -145,7 +145,7 @@ impl Salvage<'_> {
             *times = Arc::new(checked.into_iter().map(|page| page.times).collect());
         }
         let Loaded { header, pages, .. } = waiting.chunk.loaded;
-        Ok(Some(Chunk { known: known.clone(), offset, header, pages, good, end }))
+        Ok(Some(ReadableChunk { known: known.clone(), offset, header, pages, good, end }))
     }
 }
 
@@ -174,7 +174,7 @@ fn split(header: &ChunkHeader, version: Version, bytes: &Bytes, offset: u64) -> 
 }
 
 /// A group while it is rebuilt.
-struct Builder {
+struct GroupBuilder {
     version: Version,
     device: DeviceId,
     segments: Vec<Segment>,
@@ -184,8 +184,8 @@ struct Builder {
     cut: usize,
 }
 
-impl Builder {
-    fn new(device: DeviceId, version: Version) -> Result<Self> {
+impl GroupBuilder {
+    fn try_new(device: DeviceId, version: Version) -> Result<Self> {
         let mut builder = Self {
             version,
             device,
@@ -209,7 +209,7 @@ impl Builder {
     }
 
     /// Adds the good pages of a chunk; `rows` marks the good time pages of an aligned group.
-    fn add(&mut self, chunk: &Chunk, rows: Option<&[bool]>) -> Result<()> {
+    fn add(&mut self, chunk: &ReadableChunk, rows: Option<&[bool]>) -> Result<()> {
         let is_good = |number: usize| chunk.good.get(number).copied().unwrap_or(false);
         let stays = |number: usize| rows.is_none_or(|rows| rows.get(number).copied().unwrap_or(false));
         let count = rows.map_or(chunk.pages.len(), <[bool]>::len);
@@ -253,7 +253,7 @@ impl Builder {
         Ok(())
     }
 
-    fn record(&mut self, chunk: &Chunk, header: &ChunkHeader, statistics: Statistics) {
+    fn record(&mut self, chunk: &ReadableChunk, header: &ChunkHeader, statistics: Statistics) {
         self.kept.push((chunk.offset, chunk.known.clone(), statistics.count));
         self.chunks.push(ChunkRecord::new(header, self.len, statistics));
     }

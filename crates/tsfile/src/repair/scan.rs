@@ -16,7 +16,7 @@ use crate::meta::schema::MeasurementSchema;
 use crate::meta::{DeviceId, FileMetadata, Statistics, Version};
 use crate::points;
 use crate::read::loaded::Loaded;
-use crate::walk::{Record, Walker};
+use crate::records::{Record, Walker};
 use crate::write::output::Output;
 use crate::write::tail::{ChunkRecord, DeviceRecord, GroupRecord, Tail};
 

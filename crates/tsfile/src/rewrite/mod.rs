@@ -20,8 +20,8 @@ use crate::meta::Version;
 use crate::open::Archive;
 use crate::table::{DeviceTable, exact_rows};
 use crate::verify;
+use crate::write::options::SinkOptions;
 use crate::write::output::Output;
-use crate::write::settings::SinkOptions;
 
 /// Bytes copied at a time.
 const COPY: u64 = 8 << 20;
@@ -142,7 +142,7 @@ fn rows(archive: &Arc<Archive>, driver: &Driver) -> Result<u64> {
         if archive.files.iter().any(|entry| entry.file.is_encrypted()) {
             continue;
         }
-        let table = DeviceTable::new(archive, path)?;
+        let table = DeviceTable::try_new(archive, path)?;
         let scan = Scan::all().columns([crate::read::TIME]);
         for batch in driver::scan(&table, &scan, driver, Order::Plan)? {
             rows += batch?.num_rows() as u64;

@@ -13,8 +13,8 @@ use crate::open::{Archive, ModelTable};
 use crate::table::DeviceTable;
 use crate::write::Writer;
 use crate::write::buffer::Input;
+use crate::write::options::SinkOptions;
 use crate::write::schema::{Converted, convert, millis};
-use crate::write::settings::SinkOptions;
 
 /// Writes the rows of all devices and tables.
 pub(super) fn rewrite(
@@ -119,7 +119,7 @@ fn device(
             (name, column.data_type)
         })
         .collect();
-    let view = DeviceTable::new(archive, path)?;
+    let view = DeviceTable::try_new(archive, path)?;
     if view.schema().fields().len() != names.len() + 1 {
         return Err(Error::internal("the columns of a device differ from those of its table"));
     }

@@ -8,9 +8,9 @@ use crate::describe::read_headers;
 use crate::meta::schema::MeasurementSchema;
 use crate::meta::{Compression, Encoding, Version};
 use crate::open::Archive;
-use crate::read::assemble::DeviceData;
+use crate::read::device_data::DeviceData;
 use crate::read::loaded::ChunkRef;
-use crate::write::settings::SinkOptions;
+use crate::write::options::SinkOptions;
 
 /// Maximum number of series named per change.
 const NAMED: usize = 8;

@@ -31,7 +31,7 @@ struct Brief<'a> {
 
 /// The time column of a device.
 #[derive(Clone, Copy)]
-struct Times {
+struct TimeColumn {
     rows: u64,
     first: i64,
     last: i64,
@@ -74,7 +74,7 @@ pub(super) fn of_table(archive: &Archive, devices: &[String], fields: &[&str]) -
 
 impl Brief<'_> {
     fn device(&mut self, entry: &ArchiveFile, device: &Device) -> Option<()> {
-        let mut time: Option<Times> = None;
+        let mut time: Option<TimeColumn> = None;
         let (mut place, mut before) = (0, String::new());
         let mut seen = vec![false; self.fields.len()];
         let mut visit = |series: OneChunk<'_>| {
@@ -115,7 +115,7 @@ impl Brief<'_> {
         Some(())
     }
 
-    fn time(&mut self, series: &OneChunk<'_>) -> Option<Times> {
+    fn time(&mut self, series: &OneChunk<'_>) -> Option<TimeColumn> {
         let s = &series.statistics;
         if series.data_type != DataType::Vector || s.count == 0 || s.start_time > s.end_time {
             return None;
@@ -123,7 +123,7 @@ impl Brief<'_> {
         let exact = |time: i64| Known::Exact(Scalar::from(time));
         let (min, max) = (exact(s.start_time), exact(s.end_time));
         self.times.add(ColumnStats { min, max, nulls: Known::Exact(0), ..ColumnStats::default() }, s.count);
-        Some(Times { rows: s.count, first: s.start_time, last: s.end_time, offset: series.offset })
+        Some(TimeColumn { rows: s.count, first: s.start_time, last: s.end_time, offset: series.offset })
     }
 
     /// The field with this name; devices of a table usually have the same columns.
@@ -143,7 +143,7 @@ impl Brief<'_> {
         &mut self,
         entry: &ArchiveFile,
         field: usize,
-        times: Times,
+        times: TimeColumn,
         series: &OneChunk<'_>,
     ) -> Option<()> {
         let (statistics, data_type, rows) = (&series.statistics, series.data_type, times.rows);

@@ -8,12 +8,12 @@ use tesselle_core::{
     At, ColumnRole, Plan, Predicate, Pushdown, Result, Scan, Storage, Table, TableFacts, TableStats,
 };
 
-use super::rows::{DeviceRows, Origin};
+use super::rows::{DeviceRows, TableColumn};
 use super::{facts, pushdown, stats, wanted};
 use crate::meta::DataType;
 use crate::open::Archive;
 use crate::read::TIME;
-use crate::read::assemble::DeviceData;
+use crate::read::device_data::DeviceData;
 use crate::read::prune::Pruner;
 
 /// A device as a table.
@@ -26,7 +26,7 @@ pub(crate) struct DeviceTable {
 
 impl DeviceTable {
     /// The table of the device at `path`.
-    pub(crate) fn new(archive: &Arc<Archive>, path: &str) -> Result<Self> {
+    pub(crate) fn try_new(archive: &Arc<Archive>, path: &str) -> Result<Self> {
         let data = archive.device(path)?;
         let show = archive.show;
         let mut fields: Vec<Field> = vec![show.field(TIME, DataType::Vector, false)];
@@ -63,13 +63,13 @@ impl Table for DeviceTable {
         self.archive.refuse_unreadable()?;
         let wanted = wanted(scan, &self.schema)?;
         let origin = |index: &usize| match index.checked_sub(1) {
-            None => Ok(Origin::Time),
-            Some(i) => Ok(Origin::Column(i, self.data.columns.at(i)?.data_type)),
+            None => Ok(TableColumn::Time),
+            Some(i) => Ok(TableColumn::Column(i, self.data.columns.at(i)?.data_type)),
         };
         let rows = DeviceRows {
             data: &self.data,
             names: Arc::clone(&self.names),
-            origins: wanted.iter().map(origin).collect::<Result<_>>()?,
+            columns: wanted.iter().map(origin).collect::<Result<_>>()?,
             schema: Arc::new(self.schema.project(&wanted)?),
             pruner: Pruner::new(scan.predicate.clone(), BTreeMap::new()),
         };

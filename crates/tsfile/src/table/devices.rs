@@ -10,12 +10,12 @@ use tesselle_core::{
 };
 
 use super::long::DEVICE;
-use super::rows::{DeviceRows, Origin};
+use super::rows::{DeviceRows, TableColumn};
 use super::{facts, pushdown, stats, wanted};
 use crate::meta::DataType;
 use crate::open::Archive;
 use crate::read::TIME;
-use crate::read::assemble::DeviceData;
+use crate::read::device_data::DeviceData;
 use crate::read::prune::{Pruner, all_null};
 
 /// Columns before the measurements.
@@ -49,7 +49,7 @@ fn matches(pattern: &[&str], path: &[&str]) -> bool {
 
 impl DevicesTable {
     /// The table of the devices that match `pattern`, of which there must be one.
-    pub(crate) fn new(archive: &Arc<Archive>, pattern: &str) -> Result<Self> {
+    pub(crate) fn try_new(archive: &Arc<Archive>, pattern: &str) -> Result<Self> {
         let nodes: Vec<&str> = pattern.split('.').collect();
         let is_wanted = |path: &&String| matches(&nodes, &path.split('.').collect::<Vec<_>>());
         let devices = archive.tree_devices().filter(is_wanted).map(|path| archive.device(path));
@@ -90,13 +90,13 @@ impl DevicesTable {
         Ok(Self { archive, pattern, devices, columns, schema: Arc::new(Schema::new(fields)) })
     }
 
-    fn origin(&self, device: &DeviceData, index: usize) -> Origin {
+    fn origin(&self, device: &DeviceData, index: usize) -> TableColumn {
         match index.checked_sub(FIXED).and_then(|i| self.columns.get(i)) {
-            None if index == 0 => Origin::Constant(Some(device.path.as_str().into())),
-            None => Origin::Time,
+            None if index == 0 => TableColumn::Constant(Some(device.path.as_str().into())),
+            None => TableColumn::Time,
             Some((name, data_type)) => match device.columns.iter().position(|column| column.name == *name) {
-                Some(found) => Origin::Column(found, *data_type),
-                None => Origin::Constant(None),
+                Some(found) => TableColumn::Column(found, *data_type),
+                None => TableColumn::Constant(None),
             },
         }
     }
@@ -156,7 +156,7 @@ impl Table for DevicesTable {
             let rows = DeviceRows {
                 data: device,
                 names: device.columns.iter().map(|column| Arc::clone(&column.name)).collect(),
-                origins: wanted.iter().map(|index| self.origin(device, *index)).collect(),
+                columns: wanted.iter().map(|index| self.origin(device, *index)).collect(),
                 schema: Arc::new(self.schema.project(&wanted)?),
                 pruner,
             };

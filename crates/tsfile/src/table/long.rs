@@ -12,9 +12,9 @@ use super::{BATCH_ROWS, LONG, facts, pushdown, wanted};
 use crate::meta::DataType;
 use crate::open::Archive;
 use crate::read::TIME;
-use crate::read::assemble::DeviceData;
-use crate::read::output::{Part, Shape};
-use crate::read::plan::{Mode, Request, plan_device};
+use crate::read::batch::{ColumnOrigin, Projection};
+use crate::read::device_data::DeviceData;
+use crate::read::plan::{DeviceScan, Mode, plan_device};
 use crate::read::prune::{Pruner, all_null};
 
 pub(super) const DEVICE: &str = "device";
@@ -31,7 +31,7 @@ pub(crate) struct LongTable {
 
 impl LongTable {
     /// The long table of an archive.
-    pub(crate) fn new(archive: &Arc<Archive>) -> Result<Self> {
+    pub(crate) fn try_new(archive: &Arc<Archive>) -> Result<Self> {
         let mut types = BTreeSet::new();
         for entry in &archive.files {
             for device in &entry.file.devices {
@@ -69,20 +69,20 @@ impl LongTable {
             }
         }
         let columns = wanted.iter().map(|index| match *index {
-            0 => Part::Constant(Some(data.path.as_str().into())),
-            1 => Part::Measurement,
-            2 => Part::Time,
-            i => Part::Slot(i - FIXED),
+            0 => ColumnOrigin::Constant(Some(data.path.as_str().into())),
+            1 => ColumnOrigin::Measurement,
+            2 => ColumnOrigin::Time,
+            i => ColumnOrigin::Slot(i - FIXED),
         });
-        let shape = Shape {
+        let projection = Projection {
             schema: Arc::new(self.schema.project(wanted)?),
             columns: columns.collect(),
             slots: self.types.iter().map(|t| (value_column(*t).into(), *t)).collect(),
             show: self.archive.show,
             batch_rows: scan.batch_rows.unwrap_or(BATCH_ROWS),
         };
-        let request = Request {
-            shape: Arc::new(shape),
+        let request = DeviceScan {
+            projection: Arc::new(projection),
             mode: Mode::Points,
             slots,
             names: data.columns.iter().map(|c| value_column(c.data_type).into()).collect(),

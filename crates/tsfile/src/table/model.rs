@@ -9,13 +9,13 @@ use tesselle_core::{
     TableStats,
 };
 
-use super::rows::{DeviceRows, Origin};
+use super::rows::{DeviceRows, TableColumn};
 use super::{brief, facts, pushdown, stats, wanted};
 use crate::meta::DataType;
 use crate::meta::schema::{Category, MeasurementSchema};
 use crate::open::Archive;
 use crate::read::TIME;
-use crate::read::assemble::DeviceData;
+use crate::read::device_data::DeviceData;
 use crate::read::prune::{Pruner, all_null};
 
 /// A table of the table model.
@@ -35,7 +35,7 @@ struct Member {
 
 impl ModelTableView {
     /// The table of that name, which must exist.
-    pub(crate) fn new(archive: &Arc<Archive>, name: &str) -> Result<Self> {
+    pub(crate) fn try_new(archive: &Arc<Archive>, name: &str) -> Result<Self> {
         let Some(table) = archive.tables.get(name) else {
             return Err(Error::unknown_name("table", name, archive.tables.keys().map(String::as_str)));
         };
@@ -91,7 +91,7 @@ impl ModelTableView {
         let rows = DeviceRows {
             data,
             names: data.columns.iter().map(|c| declared(&c.name)).collect(),
-            origins: wanted.iter().map(|index| self.origin(member, *index)).collect::<Result<_>>()?,
+            columns: wanted.iter().map(|index| self.origin(member, *index)).collect::<Result<_>>()?,
             schema: Arc::new(self.arrow_schema().project(wanted)?),
             pruner,
         };
@@ -99,25 +99,25 @@ impl ModelTableView {
     }
 
     /// Where the values of a column come from in a device.
-    fn origin(&self, member: &Member, index: usize) -> Result<Origin> {
+    fn origin(&self, member: &Member, index: usize) -> Result<TableColumn> {
         let Some((column, category)) = index.checked_sub(1).and_then(|i| self.columns.get(i)) else {
-            return Ok(Origin::Time);
+            return Ok(TableColumn::Time);
         };
         if *category == Category::Tag {
             let before = self.columns.iter().take(index - 1).filter(|(_, c)| *c == Category::Tag).count();
-            return Ok(Origin::Constant(member.tags.get(before).cloned().flatten()));
+            return Ok(TableColumn::Constant(member.tags.get(before).cloned().flatten()));
         }
         let data = &member.data;
         // Fields are matched case-insensitively: the original stores names in lower case.
         let found = data.columns.iter().enumerate().find(|(_, c)| c.name.eq_ignore_ascii_case(&column.name));
-        let Some((i, source)) = found else { return Ok(Origin::Constant(None)) };
+        let Some((i, source)) = found else { return Ok(TableColumn::Constant(None)) };
         if source.data_type.physical() != column.data_type.physical() {
             let (a, b) = (column.data_type.name(), source.data_type.name());
             let message =
                 format!("column '{}' is declared as {a} and stored as {b}", column.name.escape_debug());
             return Err(Error::corrupt(message).class("bad_schema").piece(format!("'{}'", data.path)));
         }
-        Ok(Origin::Column(i, column.data_type))
+        Ok(TableColumn::Column(i, column.data_type))
     }
 }
 

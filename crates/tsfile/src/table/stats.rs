@@ -9,7 +9,7 @@ use crate::describe::read_headers;
 use crate::meta::{ChunkHeader, DataType, Sum};
 use crate::open::Archive;
 use crate::read::TIME;
-use crate::read::assemble::{ColumnData, DeviceData};
+use crate::read::device_data::{ColumnData, DeviceData};
 use crate::read::loaded::ChunkRef;
 use crate::read::prune::bounds_of;
 

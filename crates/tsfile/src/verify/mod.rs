@@ -15,7 +15,7 @@ use crate::meta::schema::Category;
 use crate::meta::{BloomFilter, ChunkHeader, Compression, DataType, Encoding, Statistics};
 use crate::open::{Archive, ArchiveFile};
 use crate::read::file::{Device, Series, is_separator};
-use crate::walk::{Record, WalkedChunk, Walker};
+use crate::records::{Record, WalkedChunk, Walker};
 
 /// Checks every file of an archive.
 pub(crate) fn verify(archive: &Archive, depth: Depth, driver: &Driver, report: &mut Report) -> Result<()> {

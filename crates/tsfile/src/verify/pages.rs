@@ -8,7 +8,7 @@ use tesselle_core::{Driver, Finding, Severity};
 use super::{Compare, difference};
 use crate::meta::{Statistics, Version};
 use crate::points;
-use crate::walk::WalkedChunk;
+use crate::records::WalkedChunk;
 
 /// A chunk queued for decoding.
 pub(crate) struct Waiting {

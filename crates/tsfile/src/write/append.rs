@@ -5,9 +5,9 @@ use std::sync::Arc;
 use arrow_schema::{DataType as ArrowType, Field, Schema, SchemaRef, TimeUnit};
 use tesselle_core::{Action, AppendRequest, Driver, Error, Result, Sink as _, Summary, Table as _};
 
+use super::options::SinkOptions;
 use super::resume::Resumed;
-use super::settings::SinkOptions;
-use super::sink::{Roles, Shape, TsFileSink};
+use super::sink::{Roles, RowDevices, TsFileSink};
 use super::writer::Writer;
 use crate::meta::schema::Category;
 use crate::open::Archive;
@@ -35,14 +35,14 @@ pub(crate) fn append(request: AppendRequest<'_>, driver: &Driver) -> Result<Summ
     request.settings.expect_only(&SETTINGS)?;
     let archive = Archive::open(&request.location, &request.open.clone().with_raw(false))?;
     let archive = archive.shared();
-    let resumed = Resumed::new(&archive)?;
+    let resumed = Resumed::try_new(&archive)?;
     let mut settings = request.settings.clone();
     let most = super::WriterOptions::default().group_bytes as u64;
     settings.fill_share("group_bytes", 4, most, driver.budget().total());
     let mut sink_options = SinkOptions::parse(&settings)?.for_version(resumed.version()?, &settings)?;
     let (target, schema) = choose(&archive, &request, &sink_options)?;
     let rows = request.rows.conform(&schema)?;
-    let roles = Roles { time: Roles::time(&schema, &sink_options)?, shape: target.shape(&schema)? };
+    let roles = Roles { time: Roles::time(&schema, &sink_options)?, devices: target.devices(&schema)? };
     sink_options.aligned = target.is_aligned(&archive)?;
     let mut writer = Writer::resume(resumed, sink_options.writer.clone(), driver)?;
     let fields = roles.resume(&schema, &sink_options, &mut writer)?;
@@ -56,7 +56,7 @@ pub(crate) fn append(request: AppendRequest<'_>, driver: &Driver) -> Result<Summ
 }
 
 /// What rows are added to.
-enum Target {
+enum AppendTarget {
     /// The series of one device, by its path.
     Device(String),
     /// The devices that a column names.
@@ -67,18 +67,19 @@ enum Target {
     Points,
 }
 
-impl Target {
-    fn shape(&self, schema: &Schema) -> Result<Shape> {
+impl AppendTarget {
+    fn devices(&self, schema: &Schema) -> Result<RowDevices> {
         let at = |name: &String| super::sink::position(schema, name);
         Ok(match self {
-            Self::Device(path) => Shape::Single(path.clone()),
-            Self::ByColumn(column) => Shape::ByDevice(at(column)?),
+            Self::Device(path) => RowDevices::Single(path.clone()),
+            Self::ByColumn(column) => RowDevices::ByDevice(at(column)?),
             Self::Table(name, tags) => {
-                Shape::Table(name.clone(), tags.iter().map(at).collect::<Result<_>>()?)
+                RowDevices::Table(name.clone(), tags.iter().map(at).collect::<Result<_>>()?)
             }
-            Self::Points => {
-                Shape::Long { device: at(&"device".to_owned())?, measurement: at(&"measurement".to_owned())? }
-            }
+            Self::Points => RowDevices::Long {
+                device: at(&"device".to_owned())?,
+                measurement: at(&"measurement".to_owned())?,
+            },
         })
     }
 
@@ -99,11 +100,11 @@ fn choose(
     archive: &Arc<Archive>,
     request: &AppendRequest<'_>,
     sink_options: &SinkOptions,
-) -> Result<(Target, SchemaRef)> {
+) -> Result<(AppendTarget, SchemaRef)> {
     let source = &request.rows.schema;
     let named = |name: &str| source.index_of(name).is_ok();
     if let Some(column) = &sink_options.device_column {
-        return Ok((Target::ByColumn(column.clone()), with_times(source, sink_options)?));
+        return Ok((AppendTarget::ByColumn(column.clone()), with_times(source, sink_options)?));
     }
     let names: Vec<&String> = archive.tree_devices().chain(archive.tables.keys()).collect();
     let long = named("device") && named("measurement");
@@ -124,7 +125,7 @@ fn choose(
                 "points of many series have the columns device, measurement, time and values",
             ));
         }
-        return Ok((Target::Points, with_times(source, sink_options)?));
+        return Ok((AppendTarget::Points, with_times(source, sink_options)?));
     };
     if let Some(model) = archive.tables.get(&table) {
         let columns = model.columns.iter().filter(|(_, category)| *category != Category::Time);
@@ -133,7 +134,7 @@ fn choose(
         return of_model(archive, &table, &columns, source, sink_options);
     }
     let known = archive.devices.contains_key(&table);
-    let view = if known { Some(DeviceTable::new(archive, &table)?.schema()) } else { None };
+    let view = if known { Some(DeviceTable::try_new(archive, &table)?.schema()) } else { None };
     let aligned = known && archive.device(&table)?.is_aligned();
     let time = Roles::time_index(source, sink_options)?;
     let mut fields = Vec::new();
@@ -152,7 +153,7 @@ fn choose(
             None => Arc::clone(field),
         });
     }
-    Ok((Target::Device(table), Arc::new(Schema::new(fields))))
+    Ok((AppendTarget::Device(table), Arc::new(Schema::new(fields))))
 }
 
 /// A table of the table model: names of columns count in lower case, tags that are missing are null.
@@ -162,8 +163,8 @@ fn of_model(
     columns: &[(&str, bool)],
     source: &Schema,
     sink_options: &SinkOptions,
-) -> Result<(Target, SchemaRef)> {
-    let view = crate::table::ModelTableView::new(archive, table)?.schema();
+) -> Result<(AppendTarget, SchemaRef)> {
+    let view = crate::table::ModelTableView::try_new(archive, table)?.schema();
     let time = Roles::time_index(source, sink_options)?;
     let (mut fields, mut tags) = (Vec::new(), Vec::new());
     for (at, field) in source.fields().iter().enumerate() {
@@ -187,7 +188,7 @@ fn of_model(
             fields.push(Arc::new(Field::new(*name, ArrowType::Utf8, true)));
         }
     }
-    Ok((Target::Table(table.to_owned(), tags), Arc::new(Schema::new(fields))))
+    Ok((AppendTarget::Table(table.to_owned(), tags), Arc::new(Schema::new(fields))))
 }
 
 /// The columns of the rows, with times in the unit of the file.

@@ -19,7 +19,7 @@ use super::tail::{ChunkRecord, DeviceRecord, GroupRecord, Tail};
 use super::values::{Strings, Values};
 use crate::meta::schema::MeasurementSchema;
 use crate::meta::{ChunkHeader, Compression, DataType, DeviceId, Encoding, Statistics, Version, marker};
-use crate::read::column::{Column, NONE};
+use crate::read::column::{DecodedValues, NONE};
 use crate::read::file::{Chunk, File};
 use crate::read::page::{self, Page};
 
@@ -63,14 +63,14 @@ fn stored(location: &Location, file: &File, offset: u64) -> Stored {
     Stored { header, bytes: rest[..end].to_vec(), pages }
 }
 
-fn values(column: Column) -> Values {
+fn values(column: DecodedValues) -> Values {
     match column {
-        Column::Boolean(v) => Values::Boolean(v),
-        Column::Int32(v) => Values::Int32(v),
-        Column::Int64(v) => Values::Int64(v),
-        Column::Float(v) => Values::Float(v),
-        Column::Double(v) => Values::Double(v),
-        Column::Binary(s) => Values::Binary((0..s.len()).map(|i| s.get(i)).collect::<Strings>()),
+        DecodedValues::Boolean(v) => Values::Boolean(v),
+        DecodedValues::Int32(v) => Values::Int32(v),
+        DecodedValues::Int64(v) => Values::Int64(v),
+        DecodedValues::Float(v) => Values::Float(v),
+        DecodedValues::Double(v) => Values::Double(v),
+        DecodedValues::Binary(s) => Values::Binary((0..s.len()).map(|i| s.get(i)).collect::<Strings>()),
     }
 }
 
@@ -177,7 +177,7 @@ fn rewrite(name: &str, location: &Location, skip: impl Fn(&ChunkHeader) -> bool)
 
 fn write_ordinary(file: &File, chunk: &Chunk, stored: &Stored) -> EncodedChunk {
     let physical = stored.header.data_type.physical().unwrap();
-    let (mut times, mut column, mut ranges) = (Vec::new(), Column::new(physical), Vec::new());
+    let (mut times, mut column, mut ranges) = (Vec::new(), DecodedValues::new(physical), Vec::new());
     for page in &stored.pages {
         let start = times.len();
         let stats = Some(&chunk.statistics);

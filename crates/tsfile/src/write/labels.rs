@@ -9,19 +9,19 @@ use tesselle_core::{Error, Result};
 
 /// A string column as runs of rows with the same value. Neighbors are usually equal.
 pub(super) struct Labels {
-    runs: Vec<Run>,
+    runs: Vec<Repeat>,
     what: &'static str,
 }
 
 /// Rows up to `end` with the same string.
-struct Run {
+struct Repeat {
     end: usize,
     value: Option<String>,
 }
 
 impl Labels {
     /// Finds the runs of an array; `what` names the strings in messages.
-    pub(super) fn new(array: &ArrayRef, what: &'static str) -> Result<Self> {
+    pub(super) fn try_new(array: &ArrayRef, what: &'static str) -> Result<Self> {
         let decoded = match array.as_any_dictionary_opt() {
             Some(dictionary) => arrow_select::take::take(dictionary.values(), dictionary.keys(), None)?,
             None => array.clone(),
@@ -43,7 +43,7 @@ impl Labels {
         for (row, value) in (first..).zip(strings) {
             match self.runs.last_mut() {
                 Some(last) if last.value.as_deref() == value => last.end = row + 1,
-                _ => self.runs.push(Run { end: row + 1, value: value.map(str::to_string) }),
+                _ => self.runs.push(Repeat { end: row + 1, value: value.map(str::to_string) }),
             }
         }
     }
@@ -97,9 +97,9 @@ fn is_only(strings: &StringArray, value: Option<&str>) -> bool {
 pub(super) fn groups<K: std::hash::Hash + Eq + Clone>(
     rows: usize,
     key: impl Fn(usize) -> Result<(K, usize)>,
-) -> Result<Vec<(K, Group)>> {
+) -> Result<Vec<(K, KeyRows)>> {
     let mut index: HashMap<K, usize> = HashMap::new();
-    let mut groups: Vec<(K, Group)> = Vec::new();
+    let mut groups: Vec<(K, KeyRows)> = Vec::new();
     let mut row = 0;
     while row < rows {
         let (key, end) = key(row)?;
@@ -107,7 +107,7 @@ pub(super) fn groups<K: std::hash::Hash + Eq + Clone>(
         let at = *index.entry(key.clone()).or_insert(groups.len());
         match groups.get_mut(at) {
             Some((_, group)) => group.add(row, end),
-            None => groups.push((key, Group::Run(row, end))),
+            None => groups.push((key, KeyRows::Range(row, end))),
         }
         row = end;
     }
@@ -115,18 +115,18 @@ pub(super) fn groups<K: std::hash::Hash + Eq + Clone>(
 }
 
 /// Rows with the same key.
-pub(super) enum Group {
+pub(super) enum KeyRows {
     /// A range of rows.
-    Run(usize, usize),
+    Range(usize, usize),
     /// A list of rows.
     Rows(Vec<usize>),
 }
 
-impl Group {
+impl KeyRows {
     fn add(&mut self, from: usize, to: usize) {
         match self {
-            Self::Run(_, end) if *end == from => *end = to,
-            Self::Run(start, end) => *self = Self::Rows((*start..*end).chain(from..to).collect()),
+            Self::Range(_, end) if *end == from => *end = to,
+            Self::Range(start, end) => *self = Self::Rows((*start..*end).chain(from..to).collect()),
             Self::Rows(rows) => rows.extend(from..to),
         }
     }
@@ -134,7 +134,7 @@ impl Group {
     /// Iterates over the rows.
     pub(super) fn into_rows(self) -> Vec<usize> {
         match self {
-            Self::Run(start, end) => (start..end).collect(),
+            Self::Range(start, end) => (start..end).collect(),
             Self::Rows(rows) => rows,
         }
     }
@@ -153,13 +153,13 @@ mod tests {
         strings[2501] = None;
         strings.extend([Some("a"), Some("ba")]);
         let array: ArrayRef = Arc::new(StringArray::from(strings.clone()));
-        let labels = Labels::new(&array, "tag").unwrap();
+        let labels = Labels::try_new(&array, "tag").unwrap();
         for (row, value) in strings.iter().enumerate() {
             assert_eq!(labels.get(row).0, *value, "row {row}");
         }
         assert_eq!(labels.get(0).1, 2500);
         assert!(labels.required(2501).is_err());
-        let sliced = Labels::new(&array.slice(2400, 150), "tag").unwrap();
+        let sliced = Labels::try_new(&array.slice(2400, 150), "tag").unwrap();
         assert_eq!((sliced.get(0), sliced.get(100).0), ((Some("ab"), 100), Some("ba")));
     }
 

@@ -44,12 +44,11 @@ mod encode;
 #[cfg(test)]
 mod golden;
 mod labels;
-mod options;
+pub(crate) mod options;
 pub(crate) mod output;
 mod page;
 mod resume;
 pub(crate) mod schema;
-pub(crate) mod settings;
 mod sink;
 mod sort;
 pub(crate) mod statistics;
@@ -59,11 +58,12 @@ mod tests;
 mod typed;
 pub(crate) mod values;
 mod writer;
+mod writer_options;
 
 pub(crate) use append::append;
 pub use buffer::Column;
-pub use options::{Order, WriterOptions};
 pub(crate) use sink::start;
 pub use typed::WriteOptions;
 pub use values::{Strings, Values};
 pub use writer::Writer;
+pub use writer_options::{Order, WriterOptions};

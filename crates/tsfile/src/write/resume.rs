@@ -14,8 +14,8 @@ use crate::open::{Archive, side_file};
 use crate::read::file::{Device, File};
 use crate::rewrite::schema::{Changes, of_device};
 use crate::upkeep::resource_of;
+use crate::write::options::SinkOptions;
 use crate::write::output::Output;
-use crate::write::settings::SinkOptions;
 
 /// Bytes copied at a time.
 const COPY: u64 = 8 << 20;
@@ -45,7 +45,7 @@ pub(crate) const ROWS: &str = "";
 
 impl Resumed {
     /// Takes up an opened file. A data directory and a file with deletions side_file it are refused.
-    pub(crate) fn new(archive: &Arc<Archive>) -> Result<Self> {
+    pub(crate) fn try_new(archive: &Arc<Archive>) -> Result<Self> {
         let [entry] = archive.files.as_slice() else {
             return Err(Error::invalid("a data directory is not appended to")
                 .file(archive.location.path())

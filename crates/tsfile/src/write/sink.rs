@@ -13,12 +13,12 @@ use tesselle_core::{
 };
 
 use super::buffer::Input;
-use super::labels::{Group, Labels, groups};
-use super::options::{Order, WriterOptions};
+use super::labels::{KeyRows, Labels, groups};
+use super::options::SinkOptions;
 use super::schema::{Converted, convert, fit, fit_time, millis, type_of};
-use super::settings::SinkOptions;
 use super::sort::TimeSort;
 use super::writer::Writer;
+use super::writer_options::{Order, WriterOptions};
 use crate::format::NAME;
 use crate::meta::schema::{Category, TableSchema};
 use crate::meta::{DataType, DeviceId, Version};
@@ -75,7 +75,7 @@ fn fill(options: &mut WriteOptions, schema: &Schema, facts: &TableFacts, memory:
 #[derive(Debug)]
 pub(super) struct Roles {
     pub(super) time: Time,
-    pub(super) shape: Shape,
+    pub(super) devices: RowDevices,
 }
 
 #[derive(Debug)]
@@ -85,7 +85,7 @@ pub(super) enum Time {
 }
 
 #[derive(Debug)]
-pub(super) enum Shape {
+pub(super) enum RowDevices {
     /// All rows belong to one device.
     Single(String),
     /// A column names the device.
@@ -116,21 +116,21 @@ impl Roles {
         let name = sink_options.device.clone().or_else(|| options.table.clone());
         let find =
             |name: &str| schema.fields().iter().position(|f| f.name() == name && is_string(f.data_type()));
-        let shape = if sink_options.table {
+        let devices = if sink_options.table {
             let mut tags =
                 sink_options.tags.iter().map(|tag| position(schema, tag)).collect::<Result<Vec<_>>>()?;
             // The order of the tags of a device is that of the table's columns.
             tags.sort_unstable();
             tags.dedup();
-            Shape::Table(name.unwrap_or_else(|| DEFAULT_TABLE.into()), tags)
+            RowDevices::Table(name.unwrap_or_else(|| DEFAULT_TABLE.into()), tags)
         } else if let Some(column) = &sink_options.device_column {
-            Shape::ByDevice(position(schema, column)?)
+            RowDevices::ByDevice(position(schema, column)?)
         } else if let (None, Some(device), Some(measurement)) = (&name, find("device"), find("measurement")) {
-            Shape::Long { device, measurement }
+            RowDevices::Long { device, measurement }
         } else {
-            Shape::Single(name.unwrap_or_else(|| DEFAULT_DEVICE.into()))
+            RowDevices::Single(name.unwrap_or_else(|| DEFAULT_DEVICE.into()))
         };
-        Ok(Self { time, shape })
+        Ok(Self { time, devices })
     }
 
     /// The column with the times, where they are not row numbers.
@@ -166,11 +166,11 @@ impl Roles {
 
     /// The columns that name devices and series and have no values of their own.
     fn keys(&self) -> Vec<usize> {
-        match &self.shape {
-            Shape::Single(_) => Vec::new(),
-            Shape::ByDevice(column) => vec![*column],
-            Shape::Table(_, tags) => tags.clone(),
-            Shape::Long { device, measurement } => vec![*device, *measurement],
+        match &self.devices {
+            RowDevices::Single(_) => Vec::new(),
+            RowDevices::ByDevice(column) => vec![*column],
+            RowDevices::Table(_, tags) => tags.clone(),
+            RowDevices::Long { device, measurement } => vec![*device, *measurement],
         }
     }
 
@@ -207,7 +207,7 @@ impl Roles {
         sink_options: &SinkOptions,
         writer: &mut Writer,
     ) -> Result<Vec<FieldColumn>> {
-        if !matches!(self.shape, Shape::Table(..)) {
+        if !matches!(self.devices, RowDevices::Table(..)) {
             return self.declare(schema, sink_options, writer);
         }
         let mut fields = self.fields(schema, sink_options)?;
@@ -225,13 +225,15 @@ impl Roles {
         writer: &mut Writer,
     ) -> Result<Vec<FieldColumn>> {
         let mut fields = self.fields(schema, sink_options)?;
-        if !matches!(self.shape, Shape::Long { .. }) {
+        if !matches!(self.devices, RowDevices::Long { .. }) {
             let names: Vec<&str> = fields.iter().map(|f| f.name.as_str()).collect();
             sink_options.check_columns(&names)?;
         }
-        match &self.shape {
-            Shape::Single(name) => declare_device(writer, writer.device_id(name), &fields, sink_options)?,
-            Shape::Table(name, tags) => {
+        match &self.devices {
+            RowDevices::Single(name) => {
+                declare_device(writer, writer.device_id(name), &fields, sink_options)?
+            }
+            RowDevices::Table(name, tags) => {
                 let columns = schema.fields().iter().enumerate().filter_map(|(i, field)| {
                     if tags.contains(&i) {
                         return Some((sink_options.series(field.name(), DataType::String), Category::Tag));
@@ -246,7 +248,7 @@ impl Roles {
                     field.name = field.name.to_lowercase();
                 }
             }
-            Shape::ByDevice(_) | Shape::Long { .. } => {}
+            RowDevices::ByDevice(_) | RowDevices::Long { .. } => {}
         }
         Ok(fields)
     }
@@ -348,13 +350,13 @@ impl TsFileSink {
             .iter()
             .map(|f| convert(batch.column(f.index), f.data_type, &f.name))
             .collect::<Result<_>>()?;
-        match &self.roles.shape {
-            Shape::Single(name) => {
+        match &self.roles.devices {
+            RowDevices::Single(name) => {
                 let id = self.writer.device_id(name);
                 put(&mut self.writer, &id, times, &self.fields, &columns)
             }
-            Shape::ByDevice(column) => {
-                let names = Labels::new(batch.column(*column), "device")?;
+            RowDevices::ByDevice(column) => {
+                let names = Labels::try_new(batch.column(*column), "device")?;
                 for (name, rows) in groups(batch.num_rows(), |row| names.required(row))? {
                     let id = self.writer.device_id(name);
                     if !self.writer.has_device(&id) {
@@ -364,9 +366,9 @@ impl TsFileSink {
                 }
                 Ok(())
             }
-            Shape::Table(table, tags) => {
+            RowDevices::Table(table, tags) => {
                 let tags: Vec<Labels> =
-                    tags.iter().map(|&i| Labels::new(batch.column(i), "tag")).collect::<Result<_>>()?;
+                    tags.iter().map(|&i| Labels::try_new(batch.column(i), "tag")).collect::<Result<_>>()?;
                 let key = |row| {
                     let found: Vec<_> = tags.iter().map(|tag| tag.get(row)).collect();
                     let end = found.iter().map(|(_, end)| *end).min().unwrap_or(usize::MAX);
@@ -378,9 +380,9 @@ impl TsFileSink {
                 }
                 Ok(())
             }
-            Shape::Long { device, measurement } => {
-                let devices = Labels::new(batch.column(*device), "device")?;
-                let measurements = Labels::new(batch.column(*measurement), "measurement")?;
+            RowDevices::Long { device, measurement } => {
+                let devices = Labels::try_new(batch.column(*device), "device")?;
+                let measurements = Labels::try_new(batch.column(*measurement), "measurement")?;
                 self.write_long(&devices, &measurements, times, &columns)
             }
         }
@@ -388,7 +390,7 @@ impl TsFileSink {
 
     /// Columns that no device has, because all their values are null.
     fn series_without_points(&self) -> Vec<String> {
-        if self.rows == 0 || matches!(self.roles.shape, Shape::Table(..) | Shape::Long { .. }) {
+        if self.rows == 0 || matches!(self.roles.devices, RowDevices::Table(..) | RowDevices::Long { .. }) {
             return Vec::new();
         }
         let gone = self.fields.iter().filter(|field| !self.writer.has_series(&field.name));
@@ -450,11 +452,11 @@ impl TsFileSink {
         };
         for ((device, measurement, value), rows) in groups(times.len(), key)? {
             let rows = rows.into_rows();
-            let (Some(field), Some(column)) = (self.fields.get(value), columns.get(value)) else { continue };
+            let (field, column) = (self.fields.at(value)?, columns.at(value)?);
             let id = self.writer.device_id(device);
             self.writer.ensure_series(&id, self.sink_options.series(measurement, field.data_type))?;
             let picked = column.pick(&rows);
-            let times: Vec<i64> = rows.iter().filter_map(|&i| times.get(i)).copied().collect();
+            let times: Vec<i64> = rows.iter().map(|&i| times.at(i).copied()).collect::<Result<_>>()?;
             let column = Input { name: measurement, values: picked.values(), present: None };
             self.writer.write_inputs(&id, &times, &[column])?;
         }
@@ -487,17 +489,17 @@ fn put_rows(
     times: &[i64],
     fields: &[FieldColumn],
     columns: &[Converted],
-    rows: Group,
+    rows: KeyRows,
 ) -> Result<()> {
     let rows = match rows {
-        Group::Run(start, end) => {
+        KeyRows::Range(start, end) => {
             let inputs: Vec<Input<'_>> =
                 inputs(fields, columns).map(|input| input.range(start..end)).collect();
             return writer.write_inputs(id, times.part(start..end)?, &inputs);
         }
-        Group::Rows(rows) => rows,
+        KeyRows::Rows(rows) => rows,
     };
-    let times: Vec<i64> = rows.iter().filter_map(|&i| times.get(i)).copied().collect();
+    let times: Vec<i64> = rows.iter().map(|&i| times.at(i).copied()).collect::<Result<_>>()?;
     let columns: Vec<Converted> = columns.iter().map(|c| c.pick(&rows)).collect();
     put(writer, id, &times, fields, &columns)
 }

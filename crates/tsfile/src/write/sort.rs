@@ -58,7 +58,7 @@ impl TimeSort {
     fn spill(&mut self) -> Result<()> {
         let held = std::mem::take(&mut self.held);
         self.bytes = 0;
-        let run = Run::held(held, self.time)?;
+        let run = SortedRun::held(held, self.time)?;
         self.runs.push(write_run(&self.schema, Merge { runs: vec![run] })?);
         Ok(())
     }
@@ -68,14 +68,14 @@ impl TimeSort {
         while self.runs.len() >= MERGED_RUNS {
             let mut files = std::mem::take(&mut self.runs).into_iter().peekable();
             while files.peek().is_some() {
-                let runs = files.by_ref().take(MERGED_RUNS).map(|file| Run::read(file, self.time));
+                let runs = files.by_ref().take(MERGED_RUNS).map(|file| SortedRun::read(file, self.time));
                 let merge = Merge { runs: runs.collect::<Result<_>>()? };
                 self.runs.push(write_run(&self.schema, merge)?);
             }
         }
-        let mut runs: Vec<Run> =
-            self.runs.into_iter().map(|file| Run::read(file, self.time)).collect::<Result<_>>()?;
-        runs.push(Run::held(self.held, self.time)?);
+        let mut runs: Vec<SortedRun> =
+            self.runs.into_iter().map(|file| SortedRun::read(file, self.time)).collect::<Result<_>>()?;
+        runs.push(SortedRun::held(self.held, self.time)?);
         Ok(WholeTimes { merge: Merge { runs }, time: self.time, open: None, ready: None })
     }
 }
@@ -107,8 +107,8 @@ fn temporary(error: ArrowError) -> Error {
 }
 
 /// Sorted rows from one place.
-struct Run {
-    rows: Rows,
+struct SortedRun {
+    rows: RowSource,
     column: usize,
     current: Vec<RecordBatch>,
     /// The next rows: their times, and the batch of `current` and the row in it that each of them is.
@@ -118,14 +118,14 @@ struct Run {
 }
 
 /// Where the rows of a run come from.
-enum Rows {
+enum RowSource {
     /// From memory, all at once.
     Held,
     /// From a file, batch by batch.
     File(Box<StreamReader<BufReader<File>>>),
 }
 
-impl Run {
+impl SortedRun {
     /// Sorts what is held in memory.
     fn held(batches: Vec<RecordBatch>, column: usize) -> Result<Self> {
         let mut rows: Vec<(i64, (usize, usize))> = Vec::new();
@@ -135,12 +135,12 @@ impl Run {
         }
         rows.sort_by_key(|(time, _)| *time);
         let (times, places) = rows.into_iter().unzip();
-        Ok(Self { rows: Rows::Held, column, current: batches, times, places, at: 0 })
+        Ok(Self { rows: RowSource::Held, column, current: batches, times, places, at: 0 })
     }
 
     fn read(file: File, column: usize) -> Result<Self> {
         let reader = StreamReader::try_new(BufReader::new(file), None).map_err(temporary)?;
-        let rows = Rows::File(Box::new(reader));
+        let rows = RowSource::File(Box::new(reader));
         let mut run =
             Self { rows, column, current: Vec::new(), times: Vec::new(), places: Vec::new(), at: 0 };
         run.refill()?;
@@ -149,7 +149,7 @@ impl Run {
 
     /// Reads the next batch, if all rows are used.
     fn refill(&mut self) -> Result<()> {
-        let Rows::File(reader) = &mut self.rows else { return Ok(()) };
+        let RowSource::File(reader) = &mut self.rows else { return Ok(()) };
         while self.at == self.times.len() {
             let Some(batch) = reader.next() else { return Ok(()) };
             let batch = batch.map_err(temporary)?;
@@ -171,13 +171,13 @@ fn times_of(batch: &RecordBatch, column: usize) -> Result<ScalarBuffer<i64>> {
 
 /// The rows of several runs by time.
 struct Merge {
-    runs: Vec<Run>,
+    runs: Vec<SortedRun>,
 }
 
 impl Merge {
     /// The run with the earliest row, and how many of its rows come before those of the others.
     fn first(&self) -> Option<(usize, usize)> {
-        let next = |number: &usize| self.runs.get(*number).and_then(Run::next_time);
+        let next = |number: &usize| self.runs.get(*number).and_then(SortedRun::next_time);
         let order = |number: &usize| (next(number), *number);
         let mut waiting: Vec<usize> = (0..self.runs.len()).filter(|number| next(number).is_some()).collect();
         let at = (0..waiting.len()).min_by_key(|at| waiting.get(*at).map(order))?;
@@ -210,7 +210,7 @@ impl Merge {
             picked.extend(places.iter().map(|(batch, row)| (offset + batch, *row)));
             run.at += count;
             // The next batch of a file replaces the one that rows have just been picked from.
-            if run.at == run.times.len() && matches!(run.rows, Rows::File(_)) {
+            if run.at == run.times.len() && matches!(run.rows, RowSource::File(_)) {
                 break;
             }
         }

@@ -2,7 +2,7 @@
 
 use tesselle_core::Settings;
 
-use super::options::Order;
+use super::writer_options::Order;
 use crate::meta::{Compression, Encoding, Version};
 
 /// Options of a new file. Options that are not set follow from the source.
@@ -170,7 +170,7 @@ impl From<WriteOptions> for Settings {
 mod tests {
     use super::*;
     use crate::meta::DataType;
-    use crate::write::settings::SinkOptions;
+    use crate::write::options::SinkOptions;
 
     #[test]
     fn typed_options_are_read_as_they_were_set() {

@@ -371,11 +371,11 @@ pub(crate) enum Rows<'a> {
 
 impl Rows<'_> {
     /// Copies the rows of `from`.
-    pub(crate) fn copy<T: Copy>(self, from: &[T], to: &mut Vec<T>) {
+    pub(crate) fn copy<T: Copy + Default>(self, from: &[T], to: &mut Vec<T>) {
         match self {
             Rows::All => to.extend_from_slice(from),
             Rows::Where(mask) => to.extend(from.iter().zip(mask).filter(|(_, keep)| **keep).map(|(v, _)| *v)),
-            Rows::At(rows) => to.extend(rows.iter().filter_map(|&i| from.get(i)).copied()),
+            Rows::At(rows) => to.extend(rows.iter().map(|&i| from.value(i))),
         }
     }
 

@@ -6,11 +6,11 @@ use tesselle_core::driver::parallel;
 use tesselle_core::{Context as _, Driver, Error, Location, Result, Summary};
 
 use super::buffer::{Column, DeviceBuffer, Encoder, Input};
-use super::options::WriterOptions;
 use super::output::Output;
 use super::resume::{KnownDevice, Resumed};
 use super::tail::{ChunkRecord, DeviceRecord, GroupRecord, Tail};
 use super::values::Values;
+use super::writer_options::WriterOptions;
 use crate::meta::chunk_group::{ChunkGroupFooter, write_group_header};
 use crate::meta::file_metadata::is_about_encryption;
 use crate::meta::schema::{Category, MeasurementSchema, TableSchema};

@@ -10,9 +10,9 @@ use super::{ChunkJob, Encoder, Input, blanks, check_type, unknown};
 use crate::meta::schema::MeasurementSchema;
 use crate::meta::{Compression, DataType, marker};
 use crate::write::chunk::{Pages, closed, header, page_ranges};
-use crate::write::options::Order;
 use crate::write::page::{Content, PageJob, encode_all};
 use crate::write::values::{Rows, Slice, Values};
+use crate::write::writer_options::Order;
 
 /// The rows of an aligned device.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ pub(super) struct AlignedColumn {
 }
 
 /// A column to encode: borrowed rows of a write, or buffered rows.
-type Source<'a> = (Slice<'a>, Option<&'a [bool]>);
+type ColumnRows<'a> = (Slice<'a>, Option<&'a [bool]>);
 
 impl AlignedColumn {
     fn append(&mut self, input: Option<&Input<'_>>, rows: usize) -> Result<()> {
@@ -71,7 +71,7 @@ impl AlignedColumn {
         }
     }
 
-    fn source(&self) -> Source<'_> {
+    fn source(&self) -> ColumnRows<'_> {
         (self.values.as_slice(), self.present.as_deref())
     }
 
@@ -130,7 +130,7 @@ impl AlignedBuffer {
                     size + times.len()
                 })
                 .sum::<usize>();
-        let direct: Option<Vec<Source<'_>>> =
+        let direct: Option<Vec<ColumnRows<'_>>> =
             inputs.iter().map(|input| input.map(|i| (i.values, i.present))).collect();
         if let Some(sources) = direct.filter(|_| order == Order::Refuse && self.timeline.times.is_empty()) {
             self.write_direct(times, &sources, encoder)?;
@@ -142,7 +142,12 @@ impl AlignedBuffer {
     }
 
     /// Encodes borrowed rows, and buffers the last of them.
-    fn write_direct(&mut self, times: &[i64], sources: &[Source<'_>], encoder: &Encoder<'_>) -> Result<()> {
+    fn write_direct(
+        &mut self,
+        times: &[i64],
+        sources: &[ColumnRows<'_>],
+        encoder: &Encoder<'_>,
+    ) -> Result<()> {
         let done = self.encode(Some((times, sources)), encoder)?;
         self.used |= done > 0;
         self.timeline.pass(times.part(..done)?);
@@ -184,9 +189,9 @@ impl AlignedBuffer {
     }
 
     /// Encodes the full pages of the given rows, or of the buffered ones; returns the number of their rows.
-    fn encode(&mut self, given: Option<(&[i64], &[Source<'_>])>, encoder: &Encoder<'_>) -> Result<usize> {
+    fn encode(&mut self, given: Option<(&[i64], &[ColumnRows<'_>])>, encoder: &Encoder<'_>) -> Result<usize> {
         let limits = encoder.setting.pages;
-        let waiting: Vec<Source<'_>>;
+        let waiting: Vec<ColumnRows<'_>>;
         let (times, sources) = if let Some(given) = given {
             given
         } else {
@@ -217,7 +222,7 @@ impl AlignedBuffer {
     fn jobs<'a>(
         &'a self,
         times: &'a [i64],
-        sources: &[Source<'a>],
+        sources: &[ColumnRows<'a>],
         ranges: &[Range<usize>],
         encoder: &Encoder<'_>,
     ) -> Result<Vec<PageJob<'a>>> {
@@ -256,7 +261,7 @@ impl AlignedBuffer {
     /// The chunks to write, the times first; requires [`AlignedBuffer::settle`].
     pub(super) fn chunks(&self, encoder: &Encoder<'_>) -> Result<Vec<ChunkJob<'_>>> {
         let times = self.timeline.times.as_slice();
-        let sources: Vec<Source<'_>> = self.columns.iter().map(AlignedColumn::source).collect();
+        let sources: Vec<ColumnRows<'_>> = self.columns.iter().map(AlignedColumn::source).collect();
         let all: Vec<Slice<'_>> = sources.iter().map(|(values, _)| *values).collect();
         let ranges = page_ranges(times.len(), encoder.setting.pages, &all);
         let time = MeasurementSchema {

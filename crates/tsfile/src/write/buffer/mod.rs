@@ -13,10 +13,10 @@ use tesselle_core::{Driver, Error, Result, Within};
 
 use super::chunk::{EncodedChunk, Pages, Setting};
 use super::encode::LOSSY;
-use super::options::Order;
 use super::page::PageJob;
 use super::resume::ROWS;
 use super::values::{Slice, Values};
+use super::writer_options::Order;
 use crate::meta::schema::MeasurementSchema;
 use crate::meta::{ChunkHeader, Compression, DataType, Encoding};
 

@@ -9,9 +9,9 @@ use super::timeline::{Mark, Timeline, ascends};
 use super::{ChunkJob, Encoder, Input, check_type, unknown};
 use crate::meta::schema::MeasurementSchema;
 use crate::write::chunk::{Pages, closed, header, page_ranges};
-use crate::write::options::Order;
 use crate::write::page::{Content, PageJob, encode_all};
 use crate::write::values::{Rows, Slice, Values};
+use crate::write::writer_options::Order;
 
 /// The points of an ordinary series.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub(crate) struct SeriesBuffer {
 }
 
 /// The effect of a write on one series.
-struct Part<'a> {
+struct SeriesWrite<'a> {
     target: usize,
     mark: Mark,
     /// The rows are encoded zero-copy; otherwise they have been appended to the buffered ones.
@@ -99,7 +99,7 @@ pub(super) fn write(
     encoder: &Encoder<'_>,
 ) -> Result<usize> {
     let in_order = order == Order::Refuse && ascends(times);
-    let mut parts: Vec<Part<'_>> = Vec::with_capacity(columns.len());
+    let mut parts: Vec<SeriesWrite<'_>> = Vec::with_capacity(columns.len());
     for column in columns {
         let found = series.iter().position(|s| s.schema.name == column.name);
         let target = found.ok_or_else(|| unknown(column.name, series.iter().map(|s| &s.schema)))?;
@@ -115,7 +115,7 @@ pub(super) fn write(
         let is_direct =
             column.present.is_none() && buffer.timeline.times.is_empty() && order == Order::Refuse;
         let direct = is_direct.then_some(column.values);
-        parts.push(Part { target, mark: buffer.timeline.mark(), direct, pages: Vec::new(), bytes: 0 });
+        parts.push(SeriesWrite { target, mark: buffer.timeline.mark(), direct, pages: Vec::new(), bytes: 0 });
     }
     for (part, column) in parts.iter_mut().zip(columns) {
         let Some(buffer) = series.get_mut(part.target) else { continue };
@@ -168,7 +168,7 @@ pub(super) fn write(
 fn encode(
     series: &mut [SeriesBuffer],
     times: &[i64],
-    parts: &[Part<'_>],
+    parts: &[SeriesWrite<'_>],
     encoder: &Encoder<'_>,
 ) -> Result<()> {
     let mut owners = Vec::new();

@@ -2,8 +2,8 @@
 
 use tesselle_core::{Action, Error, Result, Within};
 
-use super::super::options::Order;
 use super::super::values::Rows;
+use super::super::writer_options::Order;
 
 /// The buffered times, and the max of earlier ones.
 #[derive(Debug)]

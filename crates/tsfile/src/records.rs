@@ -134,7 +134,7 @@ impl<'a> Walker<'a> {
         };
         let bytes: Bytes = self.location.read_range(data_start..data_end)?;
         // A page that does not end with its chunk is damage, not a record that needs a larger window.
-        let loaded = Loaded::new(header, self.version, &bytes, data_start).of_class("bad_page");
+        let loaded = Loaded::try_new(header, self.version, &bytes, data_start).of_class("bad_page");
         let loaded = loaded
             .map_err(|e| Error::corrupt(e.message().to_string()).class("bad_page").offset(data_start))?;
         self.position = data_end;

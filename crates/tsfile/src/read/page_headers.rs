@@ -36,9 +36,9 @@ pub(crate) struct HeaderWalk {
 
 /// The state of a walk.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Walk {
+pub(crate) enum WalkState {
     /// More headers follow.
-    Goes,
+    More,
     /// All headers are read.
     Ended,
     /// Pages are small, or something is damaged: the chunk is read whole, which reports any error.
@@ -73,32 +73,32 @@ impl HeaderWalk {
     }
 
     /// Takes the requested bytes.
-    pub(crate) fn take(&mut self, chunk: &ChunkHeader, version: Version, bytes: &Bytes) -> Walk {
+    pub(crate) fn take(&mut self, chunk: &ChunkHeader, version: Version, bytes: &Bytes) -> WalkState {
         let start = self.next;
         self.reads += 1;
         if self.reads > PATIENCE + self.next.saturating_sub(self.start) / LEAST_STRIDE {
-            return Walk::GivenUp;
+            return WalkState::GivenUp;
         }
         loop {
             let here = self.next.checked_sub(start).and_then(|n| bytes.get(n as usize..));
-            let Some(here) = here.filter(|here| !here.is_empty()) else { return Walk::Goes };
+            let Some(here) = here.filter(|here| !here.is_empty()) else { return WalkState::More };
             let mut cursor = Cursor::new(here, self.next, "page header");
             let Ok(header) = PageHeader::parse(&mut cursor, chunk, version) else {
                 if self.next > start {
-                    return Walk::Goes;
+                    return WalkState::More;
                 }
                 self.window = self.window.saturating_mul(4);
-                return if self.window <= MAX_WINDOW { Walk::Goes } else { Walk::GivenUp };
+                return if self.window <= MAX_WINDOW { WalkState::More } else { WalkState::GivenUp };
             };
             let page = Page { header, offset: self.next, start: cursor.offset(), data: Bytes::new() };
             self.next = page.range().end;
             self.pages.push(page);
             if self.pages.len() >= self.limit && self.next <= self.end {
-                return Walk::Ended;
+                return WalkState::Ended;
             }
             if self.next >= self.end {
                 let stated = chunk.pages.is_none_or(|n| n as usize == self.pages.len());
-                return if self.next == self.end && stated { Walk::Ended } else { Walk::GivenUp };
+                return if self.next == self.end && stated { WalkState::Ended } else { WalkState::GivenUp };
             }
         }
     }
@@ -124,9 +124,9 @@ pub(crate) fn page_headers(
             let bytes = location.read_range(walk.need())?;
             fetched = fetched.saturating_add(bytes.len() as u64);
             match walk.take(chunk, version, &bytes) {
-                Walk::Goes => {}
-                Walk::Ended => return Ok((walk.pages, fetched)),
-                Walk::GivenUp => break,
+                WalkState::More => {}
+                WalkState::Ended => return Ok((walk.pages, fetched)),
+                WalkState::GivenUp => break,
             }
         }
     }

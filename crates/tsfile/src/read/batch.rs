@@ -8,7 +8,7 @@ use arrow_buffer::{BooleanBuffer, NullBuffer, NullBufferBuilder};
 use arrow_schema::SchemaRef;
 use tesselle_core::{Action, At, Error, Result, Within};
 
-use super::column::{Column, NONE};
+use super::column::{DecodedValues, NONE};
 use super::run::{Run, RunColumn};
 use super::schema::Show;
 use super::source::SourceColumn;
@@ -19,11 +19,11 @@ const MAX_STRING_BYTES: usize = 1 << 28;
 
 /// The definition of the output columns. Plain data, shared by the tasks of a plan.
 #[derive(Debug, Clone)]
-pub(crate) struct Shape {
+pub(crate) struct Projection {
     /// The columns of every batch.
     pub(crate) schema: SchemaRef,
     /// The origin of each column.
-    pub(crate) columns: Vec<Part>,
+    pub(crate) columns: Vec<ColumnOrigin>,
     /// The slots that sources fill: name and type.
     pub(crate) slots: Vec<(Arc<str>, DataType)>,
     /// How values map to Arrow.
@@ -34,7 +34,7 @@ pub(crate) struct Shape {
 
 /// The origin of an output column.
 #[derive(Debug, Clone)]
-pub(crate) enum Part {
+pub(crate) enum ColumnOrigin {
     /// The time.
     Time,
     /// A slot.
@@ -47,8 +47,8 @@ pub(crate) enum Part {
 
 /// Rows collected so far.
 #[derive(Debug)]
-pub(crate) struct Output {
-    shape: Arc<Shape>,
+pub(crate) struct BatchBuilder {
+    projection: Arc<Projection>,
     /// Shared with the decoded page if a batch is exactly one page.
     times: Arc<Vec<i64>>,
     slots: Vec<Slot>,
@@ -60,13 +60,13 @@ pub(crate) struct Output {
 
 #[derive(Debug)]
 struct Slot {
-    values: Option<Column>,
+    values: Option<DecodedValues>,
     nulls: NullBufferBuilder,
 }
 
 impl Slot {
     fn new(data_type: DataType) -> Self {
-        Self { values: data_type.physical().map(Column::new), nulls: NullBufferBuilder::new(0) }
+        Self { values: data_type.physical().map(DecodedValues::new), nulls: NullBufferBuilder::new(0) }
     }
 
     fn len(&self) -> usize {
@@ -80,7 +80,7 @@ impl Slot {
         self.nulls.append_n_nulls(n);
     }
 
-    fn picks(&mut self, from: &Column, picks: &[u32]) -> Result<()> {
+    fn picks(&mut self, from: &DecodedValues, picks: &[u32]) -> Result<()> {
         if let Some(values) = &mut self.values {
             values.extend_picks(from, picks)?;
         }
@@ -101,11 +101,11 @@ impl Slot {
     }
 }
 
-impl Output {
+impl BatchBuilder {
     /// Creates empty buffers.
-    pub(crate) fn new(shape: Arc<Shape>) -> Self {
-        let slots = shape.slots.iter().map(|(_, data_type)| Slot::new(*data_type)).collect();
-        Self { shape, times: Arc::default(), slots, measurements: Vec::new(), closed: false }
+    pub(crate) fn new(projection: Arc<Projection>) -> Self {
+        let slots = projection.slots.iter().map(|(_, data_type)| Slot::new(*data_type)).collect();
+        Self { projection, times: Arc::default(), slots, measurements: Vec::new(), closed: false }
     }
 
     /// Rows so far.
@@ -115,19 +115,18 @@ impl Output {
 
     /// Target number of rows of a batch.
     pub(crate) fn batch_rows(&self) -> usize {
-        self.shape.batch_rows
+        self.projection.batch_rows
     }
 
     /// Whether the batch is full.
     pub(crate) fn is_full(&self) -> bool {
-        let is_full =
-            |slot: &Slot| matches!(&slot.values, Some(v @ Column::Binary(_)) if v.bytes() > MAX_STRING_BYTES);
-        self.closed || self.rows() >= self.shape.batch_rows || self.slots.iter().any(is_full)
+        let is_full = |slot: &Slot| matches!(&slot.values, Some(v @ DecodedValues::Binary(_)) if v.bytes() > MAX_STRING_BYTES);
+        self.closed || self.rows() >= self.projection.batch_rows || self.slots.iter().any(is_full)
     }
 
     /// Whether a run of this many rows forms a batch of its own.
     pub(crate) fn is_batch(&self, rows: usize) -> bool {
-        self.rows() == 0 && rows <= self.shape.batch_rows && rows >= self.shape.batch_rows / 2
+        self.rows() == 0 && rows <= self.projection.batch_rows && rows >= self.projection.batch_rows / 2
     }
 
     /// Forms a batch from whole runs at the same times, with a value in every row, without copying. Each run
@@ -150,7 +149,7 @@ impl Output {
         self.slots.get_mut(slot).ok_or_else(|| Error::internal("a source has no slot"))
     }
 
-    /// Starts rows at these times; [`Output::end_rows`] follows.
+    /// Starts rows at these times; [`BatchBuilder::end_rows`] follows.
     pub(crate) fn begin_rows(&mut self, times: &[i64]) {
         Arc::make_mut(&mut self.times).extend_from_slice(times);
     }
@@ -214,33 +213,35 @@ impl Output {
 
     /// Takes the rows collected so far as a batch.
     pub(crate) fn take(&mut self) -> Result<RecordBatch> {
-        let fresh = Self::new(Arc::clone(&self.shape));
-        let Self { shape, times, slots, measurements, .. } = std::mem::replace(self, fresh);
+        let fresh = Self::new(Arc::clone(&self.projection));
+        let Self { projection, times, slots, measurements, .. } = std::mem::replace(self, fresh);
         let rows = times.len();
         let mut finished: Vec<Option<ArrayRef>> = Vec::with_capacity(slots.len());
-        for (mut slot, (name, data_type)) in slots.into_iter().zip(&shape.slots) {
+        for (mut slot, (name, data_type)) in slots.into_iter().zip(&projection.slots) {
             let nulls = slot.nulls.finish();
             let Some(values) = slot.values else {
                 finished.push(None);
                 continue;
             };
             let named = |row: usize| measurement_at(&measurements, row).unwrap_or(name);
-            check_utf8(&values, *data_type, shape.show, nulls.as_ref(), named, &times)?;
-            finished.push(Some(shape.show.array(values, *data_type, nulls)?));
+            check_utf8(&values, *data_type, projection.show, nulls.as_ref(), named, &times)?;
+            finished.push(Some(projection.show.array(values, *data_type, nulls)?));
         }
         // The times define the rows even if the time column is not selected.
-        let wants_time = shape.columns.iter().any(|part| matches!(part, Part::Time));
-        let time = wants_time.then(|| shape.show.times(times));
-        let mut columns = Vec::with_capacity(shape.columns.len());
-        for (part, field) in shape.columns.iter().zip(shape.schema.fields()) {
-            columns.push(match part {
-                Part::Time => time.clone().ok_or_else(|| Error::internal("a batch lacks its times"))?,
-                Part::Slot(i) => match finished.get(*i).cloned().flatten() {
+        let wants_time = projection.columns.iter().any(|origin| matches!(origin, ColumnOrigin::Time));
+        let time = wants_time.then(|| projection.show.times(times));
+        let mut columns = Vec::with_capacity(projection.columns.len());
+        for (origin, field) in projection.columns.iter().zip(projection.schema.fields()) {
+            columns.push(match origin {
+                ColumnOrigin::Time => {
+                    time.clone().ok_or_else(|| Error::internal("a batch lacks its times"))?
+                }
+                ColumnOrigin::Slot(i) => match finished.get(*i).cloned().flatten() {
                     Some(array) => array,
                     None => new_null_array(field.data_type(), rows),
                 },
-                Part::Constant(value) => constant(value.as_deref(), rows, field.data_type())?,
-                Part::Measurement => {
+                ColumnOrigin::Constant(value) => constant(value.as_deref(), rows, field.data_type())?,
+                ColumnOrigin::Measurement => {
                     let bytes = measurements.iter().map(|(name, n)| name.len() * n).sum();
                     let mut names = StringBuilder::with_capacity(rows, bytes);
                     for (name, n) in &measurements {
@@ -251,7 +252,7 @@ impl Output {
             });
         }
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
-        Ok(RecordBatch::try_new_with_options(Arc::clone(&shape.schema), columns, &options)?)
+        Ok(RecordBatch::try_new_with_options(Arc::clone(&projection.schema), columns, &options)?)
     }
 }
 
@@ -281,14 +282,14 @@ fn constant(value: Option<&str>, rows: usize, data_type: &arrow_schema::DataType
 
 /// Refuses strings that are not UTF-8; the error names the point.
 fn check_utf8<'a>(
-    values: &Column,
+    values: &DecodedValues,
     data_type: DataType,
     show: Show,
     nulls: Option<&NullBuffer>,
     name: impl Fn(usize) -> &'a str,
     times: &[i64],
 ) -> Result<()> {
-    let Column::Binary(strings) = values else { return Ok(()) };
+    let DecodedValues::Binary(strings) = values else { return Ok(()) };
     if !data_type.is_string()
         || show.text_as_binary
         || std::str::from_utf8(&strings.data).is_ok_and(|value| cuts_whole(value, &strings.offsets))

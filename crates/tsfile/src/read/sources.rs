@@ -1,4 +1,4 @@
-//! From the loaded chunks of a component to sources: selects the pages to decode and their order.
+//! From the loaded chunks of an overlap to sources: selects the pages to decode and their order.
 
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
@@ -9,23 +9,23 @@ use tesselle_core::{Error, Result};
 use super::loaded::Loaded;
 use super::plan::Mode;
 use super::prune::{Pruner, Span, TimeRanges, bounds_of};
-use super::source::{PageId, PointPage, Source, SourceColumn, TaskChunk, TaskInput, Unit};
-use super::task::{Component, Strand};
+use super::source::{DecodeUnit, PageId, PointPage, Source, SourceColumn, TaskChunk, TaskInput};
+use super::task::{Overlap, SeriesChunks};
 use crate::meta::{ChunkHeader, DataType, Statistics};
 
 /// Skips chunks that statistics rule out now that their encodings are known.
 pub(crate) fn drop_hopeless_chunks(
     chunks: &[TaskChunk],
-    components: &VecDeque<Component>,
+    overlaps: &VecDeque<Overlap>,
     names: &[Arc<str>],
     pruner: &Pruner,
     headers: &mut [Option<(ChunkHeader, Range<u64>)>],
 ) {
     let mentioned = pruner.columns();
-    for component in components {
-        let columns = component.strands.iter().filter_map(|strand| {
-            let name = names.get(strand.column).filter(|name| mentioned.contains(&&***name))?;
-            let spans = strand.chunks.iter().filter_map(|i| {
+    for overlap in overlaps {
+        let columns = overlap.series.iter().filter_map(|series| {
+            let name = names.get(series.column).filter(|name| mentioned.contains(&&***name))?;
+            let spans = series.chunks.iter().filter_map(|i| {
                 let (task, (header, _)) = (chunks.get(*i)?, headers.get(*i)?.as_ref()?);
                 let bounds = safe_bounds(&task.chunk.statistics, header);
                 Some(Span { lo: task.chunk.lo, hi: task.chunk.hi, bounds })
@@ -33,7 +33,7 @@ pub(crate) fn drop_hopeless_chunks(
             Some((&**name, spans.collect()))
         });
         let excluded = pruner.excluded(columns);
-        for i in component.strands.iter().flat_map(|s| &s.chunks).chain(&component.times) {
+        for i in overlap.series.iter().flat_map(|s| &s.chunks).chain(&overlap.times) {
             let covered = chunks.get(*i).is_some_and(|task| excluded.covers(task.chunk.lo, task.chunk.hi));
             if let Some(header) = headers.get_mut(*i).filter(|_| covered) {
                 *header = None;
@@ -47,24 +47,24 @@ pub(crate) fn drop_hopeless_chunks(
 /// one.
 pub(crate) fn drop_hopeless_points(
     chunks: &[TaskChunk],
-    components: &VecDeque<Component>,
+    overlaps: &VecDeque<Overlap>,
     names: &[Arc<str>],
     pruner: &Pruner,
     headers: &mut [Option<(ChunkHeader, Range<u64>)>],
 ) {
     let mentioned = pruner.columns();
-    for strand in components.iter().flat_map(|component| &component.strands) {
-        let Some(name) = names.get(strand.column).filter(|name| mentioned.contains(&&***name)) else {
+    for series in overlaps.iter().flat_map(|overlap| &overlap.series) {
+        let Some(name) = names.get(series.column).filter(|name| mentioned.contains(&&***name)) else {
             continue;
         };
         let span = |i: &usize| chunks.get(*i).map(|task| (task.chunk.lo, task.chunk.hi));
-        for i in &strand.chunks {
+        for i in &series.chunks {
             let Some((task, place)) = chunks.get(*i).zip(headers.get_mut(*i)) else { continue };
             let (lo, hi) = (task.chunk.lo, task.chunk.hi);
-            let overlaps = |other: &(i64, i64)| other.0 <= hi && lo <= other.1;
+            let meets = |other: &(i64, i64)| other.0 <= hi && lo <= other.1;
             let bounds = place.as_ref().and_then(|(header, _)| safe_bounds(&task.chunk.statistics, header));
             if bounds.is_some_and(|bounds| pruner.rules_out(name, lo, hi, &bounds))
-                && strand.chunks.iter().filter_map(span).filter(overlaps).count() == 1
+                && series.chunks.iter().filter_map(span).filter(meets).count() == 1
             {
                 *place = None;
             }
@@ -78,29 +78,29 @@ fn safe_bounds(statistics: &Statistics, header: &ChunkHeader) -> Option<tesselle
     if lossy { None } else { bounds_of(statistics, header.data_type) }
 }
 
-/// The sources of a component.
+/// The sources of an overlap.
 pub(crate) fn sources(
-    component: &Component,
+    overlap: &Overlap,
     input: &TaskInput,
     mode: Mode,
     names: &[Arc<str>],
     pruner: &Pruner,
 ) -> Result<Vec<Source>> {
     let excluded = match mode {
-        Mode::Rows => excluded_by_pages(component, input, names, pruner),
+        Mode::Rows => excluded_by_pages(overlap, input, names, pruner),
         Mode::Points => TimeRanges::default(),
     };
-    let builder = Builder { component, input, mode, names, pruner, excluded };
+    let builder = SourceBuilder { overlap, input, mode, names, pruner, excluded };
     let mut sources = builder.aligned()?;
-    for strand in &component.strands {
-        sources.extend(builder.ordinary(strand)?);
+    for series in &overlap.series {
+        sources.extend(builder.ordinary(series)?);
     }
     Ok(sources)
 }
 
 /// The time ranges that the pages of the predicate's columns rule out.
 fn excluded_by_pages(
-    component: &Component,
+    overlap: &Overlap,
     input: &TaskInput,
     names: &[Arc<str>],
     pruner: &Pruner,
@@ -109,10 +109,10 @@ fn excluded_by_pages(
     if mentioned.is_empty() {
         return TimeRanges::default();
     }
-    let columns = component.strands.iter().filter_map(|strand| {
-        let name = names.get(strand.column).filter(|name| mentioned.contains(&&***name))?;
+    let columns = overlap.series.iter().filter_map(|series| {
+        let name = names.get(series.column).filter(|name| mentioned.contains(&&***name))?;
         let mut spans = Vec::new();
-        for i in &strand.chunks {
+        for i in &series.chunks {
             let Ok((task, loaded, _)) = input.get(*i) else { continue };
             for page in 0..loaded.pages.len() {
                 let statistics = loaded.page_statistics(page, &task.chunk);
@@ -139,8 +139,8 @@ pub(crate) fn pages_of_interest(task: &TaskChunk, loaded: &Loaded, pruner: &Prun
 
 /// The window of a task that shares its chunks, moved to page boundaries: otherwise two tasks would decode
 /// the page at its edge. The tasks see the same pages, so they agree on the end of each window.
-pub(crate) fn at_pages((from, to): (i64, i64), component: &Component, input: &TaskInput) -> (i64, i64) {
-    let mut chunks = component.times.iter().chain(component.strands.iter().flat_map(|s| &s.chunks));
+pub(crate) fn at_pages((from, to): (i64, i64), overlap: &Overlap, input: &TaskInput) -> (i64, i64) {
+    let mut chunks = overlap.times.iter().chain(overlap.series.iter().flat_map(|s| &s.chunks));
     let Some((_, loaded, _)) = chunks.find_map(|chunk| input.get(*chunk).ok()) else {
         return (from, to);
     };
@@ -174,8 +174,8 @@ fn is_empty(loaded: &Loaded, page: usize) -> bool {
     loaded.pages.get(page).is_none_or(|page| page.header.uncompressed_size == 0)
 }
 
-struct Builder<'a> {
-    component: &'a Component,
+struct SourceBuilder<'a> {
+    overlap: &'a Overlap,
     input: &'a TaskInput,
     mode: Mode,
     names: &'a [Arc<str>],
@@ -190,7 +190,7 @@ struct Placed {
     rank: ((usize, i64, u64), usize),
 }
 
-impl Builder<'_> {
+impl SourceBuilder<'_> {
     fn is_aligned(&self, chunk: usize) -> bool {
         self.input.get(chunk).is_ok_and(|(_, loaded, _)| loaded.header.is_value_column())
     }
@@ -200,31 +200,31 @@ impl Builder<'_> {
         elsewhere || self.excluded.covers(lo, hi) || self.pruner.rules_out_time(lo, hi)
     }
 
-    /// The strands with aligned chunks whose values are needed.
-    fn aligned_strands(&self) -> Vec<&Strand> {
-        let strands = self.component.strands.iter();
-        strands.filter(|s| s.slot.is_some() && s.chunks.iter().any(|c| self.is_aligned(*c))).collect()
+    /// The series with aligned chunks whose values are needed.
+    fn aligned_series(&self) -> Vec<&SeriesChunks> {
+        let series = self.overlap.series.iter();
+        series.filter(|s| s.slot.is_some() && s.chunks.iter().any(|c| self.is_aligned(*c))).collect()
     }
 
     /// The sources of aligned groups.
     fn aligned(&self) -> Result<Vec<Source>> {
-        let mut times: Vec<usize> = self.component.times.clone();
+        let mut times: Vec<usize> = self.overlap.times.clone();
         times.retain(|t| self.input.get(*t).is_ok());
         if times.is_empty() {
             return Ok(Vec::new());
         }
         let chunk = |i: &usize| self.input.chunks.get(*i).map(|t| &t.chunk);
         times.sort_by_key(|t| chunk(t).map(|c| (c.lo, c.hi)));
-        let strands = self.aligned_strands();
+        let aligned = self.aligned_series();
         let by_offset: HashMap<(usize, u64), usize> =
             times.iter().filter_map(|t| chunk(t).map(|c| ((c.file, c.offset), *t))).collect();
-        // For each time chunk the value chunk of each strand.
+        // For each time chunk the value chunk of each series.
         let mut columns_of: HashMap<usize, Vec<Option<usize>>> = HashMap::new();
         let mut simple = times
             .windows(2)
             .all(|pair| chunk(&pair[0]).zip(chunk(&pair[1])).is_some_and(|(a, b)| a.hi < b.lo));
-        for (column, strand) in strands.iter().enumerate() {
-            for value in strand.chunks.iter().filter(|c| self.input.get(**c).is_ok()) {
+        for (column, series) in aligned.iter().enumerate() {
+            for value in series.chunks.iter().filter(|c| self.input.get(**c).is_ok()) {
                 if !self.is_aligned(*value) {
                     simple = false;
                     continue;
@@ -235,7 +235,7 @@ impl Builder<'_> {
                         Error::corrupt("a column of an aligned group has no time column").class("bad_chunk");
                     return Err(self.input.place((*value, 0), error));
                 };
-                let row = columns_of.entry(*time).or_insert_with(|| vec![None; strands.len()]);
+                let row = columns_of.entry(*time).or_insert_with(|| vec![None; aligned.len()]);
                 match row.get_mut(column) {
                     Some(place @ None) => *place = Some(*value),
                     _ => simple = false,
@@ -252,15 +252,15 @@ impl Builder<'_> {
                     &mut units,
                 )?;
             }
-            let columns = strands.iter().filter_map(|s| self.column(s)).collect();
+            let columns = aligned.iter().filter_map(|s| self.column(s)).collect();
             return Ok(vec![Source { columns, units, run: None, last: None }]);
         }
-        self.exploded(&times, &strands, &by_offset)
+        self.exploded(&times, &aligned, &by_offset)
     }
 
-    fn column(&self, strand: &Strand) -> Option<SourceColumn> {
-        let chunk = strand.chunks.first().and_then(|c| self.input.chunks.get(*c))?;
-        Some(SourceColumn { slot: strand.slot?, name: Arc::clone(&chunk.name), data_type: chunk.data_type })
+    fn column(&self, series: &SeriesChunks) -> Option<SourceColumn> {
+        let chunk = series.chunks.first().and_then(|c| self.input.chunks.get(*c))?;
+        Some(SourceColumn { slot: series.slot?, name: Arc::clone(&chunk.name), data_type: chunk.data_type })
     }
 
     fn has_ordered_pages(&self, chunk: usize) -> bool {
@@ -271,7 +271,12 @@ impl Builder<'_> {
     }
 
     /// One unit per page of a time chunk.
-    fn row_units(&self, time: usize, values: &[Option<usize>], units: &mut VecDeque<Unit>) -> Result<()> {
+    fn row_units(
+        &self,
+        time: usize,
+        values: &[Option<usize>],
+        units: &mut VecDeque<DecodeUnit>,
+    ) -> Result<()> {
         let (task, loaded, _) = self.input.get(time)?;
         let mut pages: Vec<Option<usize>> = Vec::with_capacity(values.len());
         for value in values {
@@ -282,7 +287,7 @@ impl Builder<'_> {
                 continue;
             }
             let values = pages.iter().map(|value| value.map(|value| (value, page))).collect();
-            units.push_back(Unit::Rows { time: (time, page), values });
+            units.push_back(DecodeUnit::Rows { time: (time, page), values });
         }
         Ok(())
     }
@@ -307,13 +312,13 @@ impl Builder<'_> {
     fn exploded(
         &self,
         times: &[usize],
-        strands: &[&Strand],
+        aligned: &[&SeriesChunks],
         by_offset: &HashMap<(usize, u64), usize>,
     ) -> Result<Vec<Source>> {
         let mut sources = Vec::new();
-        for strand in strands {
-            let mut pages = self.ordinary_pages(strand)?;
-            for value in strand.chunks.iter().filter(|c| self.is_aligned(**c)) {
+        for series in aligned {
+            let mut pages = self.ordinary_pages(series)?;
+            for value in series.chunks.iter().filter(|c| self.is_aligned(**c)) {
                 let (task, loaded, _) = self.input.get(*value)?;
                 let time = task.chunk.time_chunk.and_then(|offset| by_offset.get(&(task.chunk.file, offset)));
                 let Some(time) = time else { continue };
@@ -325,7 +330,7 @@ impl Builder<'_> {
                     pages.push(Placed { page: point, span, rank: (task.chunk.rank, page) });
                 }
             }
-            let columns = self.column(strand).into_iter().collect();
+            let columns = self.column(series).into_iter().collect();
             sources.push(Source { columns, units: self.merged(pages), run: None, last: None });
         }
         if self.mode == Mode::Rows {
@@ -347,18 +352,18 @@ impl Builder<'_> {
     }
 
     /// All pages as one unit, lowest rank first.
-    fn merged(&self, mut pages: Vec<Placed>) -> VecDeque<Unit> {
+    fn merged(&self, mut pages: Vec<Placed>) -> VecDeque<DecodeUnit> {
         pages.retain(|p| !self.is_out(p.span));
         pages.sort_by_key(|p| p.rank);
         if pages.is_empty() {
             return VecDeque::new();
         }
-        VecDeque::from([Unit::Points(pages.into_iter().map(|p| p.page).collect())])
+        VecDeque::from([DecodeUnit::Points(pages.into_iter().map(|p| p.page).collect())])
     }
 
-    fn ordinary_pages(&self, strand: &Strand) -> Result<Vec<Placed>> {
+    fn ordinary_pages(&self, series: &SeriesChunks) -> Result<Vec<Placed>> {
         let mut pages = Vec::new();
-        for chunk in &strand.chunks {
+        for chunk in &series.chunks {
             let Ok((task, loaded, _)) = self.input.get(*chunk) else { continue };
             if loaded.header.is_value_column() {
                 continue;
@@ -375,28 +380,28 @@ impl Builder<'_> {
         Ok(pages)
     }
 
-    /// The source of the ordinary chunks of a strand.
-    fn ordinary(&self, strand: &Strand) -> Result<Option<Source>> {
-        if strand.slot.is_some() && strand.chunks.iter().any(|c| self.is_aligned(*c)) {
-            // Mixed strands are read with the aligned groups.
+    /// The source of the ordinary chunks of a series.
+    fn ordinary(&self, series: &SeriesChunks) -> Result<Option<Source>> {
+        if series.slot.is_some() && series.chunks.iter().any(|c| self.is_aligned(*c)) {
+            // Mixed series are read with the aligned groups.
             return Ok(None);
         }
-        let mut pages = self.ordinary_pages(strand)?;
+        let mut pages = self.ordinary_pages(series)?;
         if pages.is_empty() {
             return Ok(None);
         }
-        let columns = self.column(strand).into_iter().collect();
+        let columns = self.column(series).into_iter().collect();
         pages.sort_by_key(|p| p.span);
         let ordered = pages.windows(2).all(|pair| pair[0].span.1 < pair[1].span.0);
         // The first two versions state the times of the first and last point of a page: other points may be
         // outside.
-        let bounded = strand
+        let bounded = series
             .chunks
             .iter()
             .all(|c| self.input.get(*c).map_or(true, |(_, _, facts)| !facts.version.is_flat()));
         let units = if ordered && bounded {
-            let wanted = pages.into_iter().filter(|p| !self.is_out(p.span) && !self.is_hopeless(strand, p));
-            wanted.map(|p| Unit::Points(vec![p.page])).collect()
+            let wanted = pages.into_iter().filter(|p| !self.is_out(p.span) && !self.is_hopeless(series, p));
+            wanted.map(|p| DecodeUnit::Points(vec![p.page])).collect()
         } else {
             self.merged(pages)
         };
@@ -404,11 +409,11 @@ impl Builder<'_> {
     }
 
     /// Whether no point of a page can match, in the long table.
-    fn is_hopeless(&self, strand: &Strand, placed: &Placed) -> bool {
+    fn is_hopeless(&self, series: &SeriesChunks, placed: &Placed) -> bool {
         let (Mode::Points, PointPage::Ordinary((chunk, page))) = (self.mode, placed.page) else {
             return false;
         };
-        let Some(name) = self.names.get(strand.column) else { return false };
+        let Some(name) = self.names.get(series.column) else { return false };
         let Ok((task, loaded, _)) = self.input.get(chunk) else { return false };
         let bounds = loaded.page_statistics(page, &task.chunk).and_then(|s| safe_bounds(s, &loaded.header));
         bounds.is_some_and(|bounds| self.pruner.rules_out(name, placed.span.0, placed.span.1, &bounds))
