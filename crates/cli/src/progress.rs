@@ -15,11 +15,11 @@ static SHOWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
 /// A bar that appears once the work has taken a while.
 pub(crate) struct Bar {
     bar: ProgressBar,
-    state: Mutex<State>,
+    state: Mutex<BarState>,
 }
 
 /// Since when the work runs, and whether its bar is on the screen.
-struct State {
+struct BarState {
     started: Instant,
     shown: Shown,
 }
@@ -45,10 +45,10 @@ impl Bar {
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
-        Self { bar, state: Mutex::new(State { started: Instant::now(), shown: Shown::NotYet }) }
+        Self { bar, state: Mutex::new(BarState { started: Instant::now(), shown: Shown::NotYet }) }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, BarState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -58,7 +58,7 @@ impl Bar {
         clear();
         self.bar.reset();
         self.bar.set_length(0);
-        *self.state() = State { started: Instant::now(), shown: Shown::NotYet };
+        *self.state() = BarState { started: Instant::now(), shown: Shown::NotYet };
     }
 
     /// Takes the bar off the screen until other work begins.

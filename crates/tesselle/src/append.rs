@@ -32,7 +32,7 @@ use crate::scan::scan_methods;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn append(input: impl Into<String>, output: impl Into<String>) -> Append {
-    Append::new(Source::Uri(input.into()), output.into())
+    Append::new(AppendInput::Uri(input.into()), output.into())
 }
 
 /// Builds an append of rows to the container or table `output`. The rows may come from any reader of record batches,
@@ -62,7 +62,7 @@ pub fn append(input: impl Into<String>, output: impl Into<String>) -> Append {
 pub fn append_rows(rows: impl RecordBatchReader + 'static, output: impl Into<String>) -> Append {
     let schema = rows.schema();
     let batches = Box::new(rows.map(|batch| batch.map_err(unreadable)));
-    Append::new(Source::Rows(RowStream { schema, batches }), output.into())
+    Append::new(AppendInput::Rows(RowStream { schema, batches }), output.into())
 }
 
 /// The error of a reader: that of this library which it passes on, or its own.
@@ -79,13 +79,13 @@ fn unreadable(error: ArrowError) -> Error {
 
 /// Builds an append of an array to the dense array `output`.
 pub fn append_array(array: impl Into<Arc<dyn ArrayView>>, output: impl Into<String>) -> Append {
-    Append::new(Source::Array(array.into()), output.into())
+    Append::new(AppendInput::Array(array.into()), output.into())
 }
 
 /// A builder for an append. See [`append`].
 #[must_use = "nothing is added before `run`"]
 pub struct Append {
-    source: Source,
+    source: AppendInput,
     opener: Opener,
     scan: Scan,
     casts: Vec<(String, DataType)>,
@@ -96,7 +96,7 @@ pub struct Append {
     run: RunOn,
 }
 
-enum Source {
+enum AppendInput {
     Uri(String),
     Rows(RowStream<'static>),
     Array(Arc<dyn ArrayView>),
@@ -123,7 +123,7 @@ impl Appended {
 }
 
 impl Append {
-    fn new(source: Source, output: String) -> Self {
+    fn new(source: AppendInput, output: String) -> Self {
         Self {
             source,
             opener: Opener::new(),
@@ -208,7 +208,7 @@ fn stored(
     target: &str,
     open: &OpenOptions,
 ) -> Result<Added> {
-    // Where there is not one table that grows, the format says so.
+    // Without a single table to append to, the format returns the error.
     let Ok(types) = Opener::new().options(open.clone()).open(target).and_then(|target| target.stored_types())
     else {
         return Ok((rows, array));
@@ -223,16 +223,16 @@ type Added = (RowStream<'static>, Option<Arc<dyn ArrayView>>);
 
 /// The source as rows, and as an array if it is a whole array.
 fn source(
-    source: Source,
+    source: AppendInput,
     opener: Opener,
     scan: &Scan,
     casts: &[(String, DataType)],
     run: &Driver,
 ) -> Result<Added> {
     let uri = match source {
-        Source::Uri(uri) => uri,
-        Source::Rows(rows) => return Ok((cast::cast_stream(rows, casts)?, None)),
-        Source::Array(array) => {
+        AppendInput::Uri(uri) => uri,
+        AppendInput::Rows(rows) => return Ok((cast::cast_stream(rows, casts)?, None)),
+        AppendInput::Array(array) => {
             let column = GridColumn { name: "value".to_owned(), array: Arc::clone(&array), is_bool: false };
             let table = GridTable::new("", vec![column], Arc::new(MemoryStorage::new()))?;
             let rows = cast::cast(driver::scan(&table, &Scan::all(), run, driver::Order::Plan)?, &[])?;

@@ -48,7 +48,7 @@ pub(crate) fn cast_stream(
     if casts.is_empty() {
         return Ok(rows);
     }
-    let casts = Casts::new(&rows.schema, casts)?;
+    let casts = Casts::try_new(&rows.schema, casts)?;
     let schema = Arc::clone(&casts.schema);
     let batches = rows.batches.map(move |batch| casts.apply(&batch?));
     Ok(RowStream { schema, batches: Box::new(batches) })
@@ -65,7 +65,7 @@ pub(crate) struct Casts {
 
 impl Casts {
     /// Fails if a column does not exist or cannot be cast.
-    pub(crate) fn new(source: &Schema, casts: &[(String, DataType)]) -> Result<Self> {
+    pub(crate) fn try_new(source: &Schema, casts: &[(String, DataType)]) -> Result<Self> {
         let mut fields: Vec<_> = source.fields().iter().cloned().collect();
         let mut plan = Vec::new();
         for (name, to) in casts {

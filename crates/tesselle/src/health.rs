@@ -129,7 +129,7 @@ impl Repair {
         let target = Uri::target(target)?;
         refuse_overlap(&source, &target)?;
         target.refuse_existing(self.overwrite)?;
-        let staged = Staged::repair(&source, &target, &self.opener, &self.run.driver()?)?;
+        let staged = StagedRepair::repair(&source, &target, &self.opener, &self.run.driver()?)?;
         staged.folder.commit_inner(&staged.inner)?;
         Ok(staged.repaired)
     }
@@ -146,7 +146,7 @@ impl Repair {
             return Err(Error::invalid(format!("'{source}' is not on this machine and cannot be replaced"))
                 .hint("name another place for the result"));
         }
-        let staged = Staged::repair(&source, &place, &self.opener, &self.run.driver()?)?;
+        let staged = StagedRepair::repair(&source, &place, &self.opener, &self.run.driver()?)?;
         let backup = free_name(&place)?;
         LocalStorage::new().put_aside(staged.inner.path(), place.path(), &backup)?;
         Ok(RepairedInPlace { repaired: staged.repaired, backup })
@@ -166,13 +166,13 @@ fn free_name(place: &Location) -> Result<String> {
 }
 
 /// A repaired container in a folder next to its target.
-struct Staged {
+struct StagedRepair {
     folder: StagedFolder,
     inner: Location,
     repaired: Repaired,
 }
 
-impl Staged {
+impl StagedRepair {
     fn repair(source: &Location, target: &Location, opener: &Opener, driver: &Driver) -> Result<Self> {
         let (format, options) = (opener.format_of(source)?, opener.open_options());
         if options.fill.is_some() && !format.capabilities().fills_lost {

@@ -171,7 +171,7 @@ fn convert_array(
 ) -> Result<WriteReport> {
     let mut options = conversion.write.clone();
     options.table = options.table.or(name);
-    let source = array::Source { array, region: None, facts };
+    let source = array::ArrayInput { array, region: None, facts };
     array::write(source, WriteTarget::Location(target), to, options, driver)
 }
 

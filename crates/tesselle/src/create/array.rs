@@ -54,13 +54,13 @@ impl CreateArray {
         let driver = self.run.driver()?;
         let (location, format) = self.target.resolve()?;
         let facts = TableFacts { attributes: self.target.attributes, ..TableFacts::default() };
-        let source = Source { array: &*self.array, region: self.region, facts };
+        let source = ArrayInput { array: &*self.array, region: self.region, facts };
         write(source, WriteTarget::Location(location), format, self.target.options, &driver)
     }
 }
 
 /// The data to write.
-pub(crate) struct Source<'a> {
+pub(crate) struct ArrayInput<'a> {
     pub(crate) array: &'a dyn ArrayView,
     pub(crate) region: Option<Region>,
     pub(crate) facts: TableFacts,
@@ -68,13 +68,13 @@ pub(crate) struct Source<'a> {
 
 /// Writes an array, with progress.
 pub(crate) fn write(
-    source: Source<'_>,
+    source: ArrayInput<'_>,
     target: WriteTarget,
     to: &'static dyn Format,
     options: WriteOptions,
     driver: &Driver,
 ) -> Result<WriteReport> {
-    let Source { array, region, facts } = source;
+    let ArrayInput { array, region, facts } = source;
     let cells = region.as_ref().map_or_else(|| Region::whole(array.shape()).cells(), Region::cells);
     let bytes = cells.unwrap_or(u64::MAX).saturating_mul(array.dtype().size() as u64);
     driver.progress().expect(bytes);

@@ -55,7 +55,7 @@ impl Create {
     pub fn start(self) -> Result<Writer> {
         let driver = self.run.driver()?;
         let (location, format) = self.target.resolve()?;
-        let casts = Casts::new(&self.schema, &self.casts)?;
+        let casts = Casts::try_new(&self.schema, &self.casts)?;
         let schema = Arc::clone(&casts.schema);
         let mut request = WriteRequest::new(WriteTarget::Location(location), schema, self.target.options);
         request.facts.attributes = self.target.attributes;

@@ -57,7 +57,7 @@ impl Opener {
             Some((_, only)) if tables.is_empty() => Ok(only),
             last => {
                 tables.extend(last);
-                Ok(Arc::new(UnionTable::new(tables)?))
+                Ok(Arc::new(UnionTable::try_new(tables)?))
             }
         }
     }

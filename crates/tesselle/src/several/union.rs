@@ -16,7 +16,7 @@ pub(super) struct UnionTable {
 
 impl UnionTable {
     /// Fails on tables that differ in their columns. The names are used in the error.
-    pub(super) fn new(tables: Vec<(String, Arc<dyn Table>)>) -> Result<Self> {
+    pub(super) fn try_new(tables: Vec<(String, Arc<dyn Table>)>) -> Result<Self> {
         let mut tables = tables.into_iter();
         let Some((first_name, first)) = tables.next() else {
             return Err(Error::not_found("no file matches"));

@@ -1,7 +1,7 @@
 //! `tess demo`: one sample in each format, and a tour through them.
 
 mod samples;
-mod walk;
+mod tour;
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -35,11 +35,11 @@ impl Demo {
         for sample in samples::all() {
             self.write(&sample, &driver)?;
         }
-        for step in walk::steps(&self.folder) {
+        for step in tour::steps(&self.folder) {
             show(step.why, &step.words)?;
         }
         let seconds = started.elapsed().as_secs_f64();
-        out::print(&format!("\nThat took {seconds:.1} s. {}", walk::next(&self.folder)))?;
+        out::print(&format!("\nThat took {seconds:.1} s. {}", tour::next(&self.folder)))?;
         Ok(Outcome::Fine)
     }
 

@@ -14,7 +14,7 @@ use tesselle::tiledb::filter::Key;
 use tesselle::tiledb::write::{ArrayWriter, OnNull, Written};
 use tesselle::{DatasetTable, Driver, Error, Location, Opener, Predicate, Result, Selection, StoredTypes};
 use upkeep::What;
-use write::Place;
+use write::WriteTarget;
 
 use crate::args::{ReadArgs, ResourceArgs, parse_condition};
 use crate::{Outcome, format, out};
@@ -238,8 +238,9 @@ impl TileDb {
                 }
             }
             Tool::Write { array, input, region, label, timestamp } => {
-                let place = Place { label: label.as_deref(), region: region.as_ref(), timestamp: *timestamp };
-                self.write(array, input, &place, driver)
+                let target =
+                    WriteTarget { label: label.as_deref(), region: region.as_ref(), timestamp: *timestamp };
+                self.write(array, input, &target, driver)
             }
             Tool::Fragments { array, tiles, rtree } => self.fragments(array, *tiles, *rtree),
             Tool::Consolidate { array, what, purge, dry_run } => {

@@ -52,28 +52,28 @@ impl TileDb {
         &self,
         array: &str,
         input: &str,
-        place: &Place<'_>,
+        target: &WriteTarget<'_>,
         driver: &Driver,
     ) -> Result<Outcome> {
         self.refuse_times("write")?;
         let mut writer = self.open(array)?;
-        if let Some(label) = place.label {
+        if let Some(label) = target.label {
             writer = writer.label(label)?;
         }
         let writer = writer.with_driver(driver);
         let source = self.source(input, driver)?;
         let types = self.stored_types(array)?;
         if writer.schema().kind == ArrayKind::Sparse {
-            if place.region.is_some() {
+            if target.region.is_some() {
                 return Err(Error::invalid(
                     "--region is for dense arrays; sparse rows contain their coordinates",
                 ));
             }
-            let options = SparseOptions::default().with_timestamp(place.timestamp);
+            let options = SparseOptions::default().with_timestamp(target.timestamp);
             let rows = types.store(rows_of(&source, driver)?)?;
             return self.report_written(&writer.write_sparse_all(rows.batches, &options)?);
         }
-        self.report_written(&write_dense(&writer, &source, &types, place, driver)?)
+        self.report_written(&write_dense(&writer, &source, &types, target, driver)?)
     }
 }
 
@@ -83,7 +83,7 @@ fn rows_of(source: &DatasetTable, driver: &Driver) -> Result<RowStream<'static>>
 }
 
 /// Where rows are written to.
-pub(super) struct Place<'a> {
+pub(super) struct WriteTarget<'a> {
     /// The label whose values they are.
     pub(super) label: Option<&'a str>,
     /// The box of a dense array.
@@ -112,14 +112,14 @@ fn write_dense(
     writer: &ArrayWriter,
     source: &DatasetTable,
     types: &StoredTypes,
-    place: &Place<'_>,
+    target: &WriteTarget<'_>,
     driver: &Driver,
 ) -> Result<Written> {
-    let timestamp = place.timestamp;
-    let mut region = place.region.map(|region| writer.dense_box(Some(region))).transpose()?;
+    let timestamp = target.timestamp;
+    let mut region = target.region.map(|region| writer.dense_box(Some(region))).transpose()?;
     let mut only = None;
     if let (Some(_), [attribute], [_]) =
-        (place.label, writer.schema().attributes.as_slice(), source.schema().fields().as_ref())
+        (target.label, writer.schema().attributes.as_slice(), source.schema().fields().as_ref())
     {
         // A single column holds the values of the label, regardless of its name.
         only = Some(attribute.name.clone());

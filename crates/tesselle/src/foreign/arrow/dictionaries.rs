@@ -13,14 +13,16 @@ use arrow_select::take::take;
 
 /// The dictionaries of the columns so far.
 pub(super) struct Dictionaries {
-    columns: Vec<Option<Joined>>,
+    columns: Vec<Option<JoinedDictionary>>,
 }
 
 impl Dictionaries {
     pub(super) fn new(schema: &Schema) -> Self {
         let is_dictionary = |data_type: &DataType| matches!(data_type, DataType::Dictionary(..));
-        let columns =
-            schema.fields().iter().map(|field| is_dictionary(field.data_type()).then(Joined::default));
+        let columns = schema
+            .fields()
+            .iter()
+            .map(|field| is_dictionary(field.data_type()).then(JoinedDictionary::default));
         Self { columns: columns.collect() }
     }
 
@@ -41,12 +43,12 @@ impl Dictionaries {
 
 /// The values of one column so far, and their places once a dictionary has differed.
 #[derive(Default)]
-struct Joined {
+struct JoinedDictionary {
     values: Option<ArrayRef>,
     places: Option<(RowConverter, HashMap<OwnedRow, u64>)>,
 }
 
-impl Joined {
+impl JoinedDictionary {
     fn join(&mut self, column: &ArrayRef) -> Result<ArrayRef, ArrowError> {
         let dictionary = column.as_any_dictionary();
         let own = dictionary.values();

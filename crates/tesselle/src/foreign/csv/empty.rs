@@ -10,7 +10,7 @@ use arrow_schema::{ArrowError, DataType};
 use memchr::memmem;
 use tesselle_core::Within;
 
-use super::read::{BYTE_ORDER_MARK, Place};
+use super::read::{BYTE_ORDER_MARK, ScanState};
 use crate::foreign::text::Decode;
 
 /// Whether a block may have such a field. Quotes within quotes look the same at times, but not often.
@@ -27,7 +27,7 @@ pub(super) fn may_be_in(block: &[u8], delimiter: u8) -> bool {
 #[derive(Debug)]
 pub(super) struct Fields {
     delimiter: u8,
-    place: Place,
+    state: ScanState,
     record: usize,
     field: usize,
     /// Whether the record has any content yet; an empty line is not a record.
@@ -40,8 +40,8 @@ pub(super) struct Fields {
 
 impl Fields {
     pub(super) fn new(delimiter: u8) -> Self {
-        let place = Place::default();
-        Self { delimiter, place, record: 0, field: 0, begun: false, opened: false, started: false }
+        let state = ScanState::default();
+        Self { delimiter, state, record: 0, field: 0, begun: false, opened: false, started: false }
     }
 
     /// Reports of each such field its record and its number in it. Records are counted from the last call of `restart`.
@@ -49,11 +49,11 @@ impl Fields {
         let mark = if self.started { None } else { text.strip_prefix(BYTE_ORDER_MARK) };
         self.started |= !text.is_empty();
         for byte in mark.unwrap_or(text) {
-            let (before, opened) = (self.place, std::mem::take(&mut self.opened));
-            self.place = before.after(*byte, self.delimiter);
+            let (before, opened) = (self.state, std::mem::take(&mut self.opened));
+            self.state = before.after(*byte, self.delimiter);
             match byte {
-                _ if before == Place::Quoted => {
-                    if opened && self.place == Place::Quote {
+                _ if before == ScanState::Quoted => {
+                    if opened && self.state == ScanState::Quote {
                         found(self.record, self.field);
                     }
                 }
@@ -67,7 +67,7 @@ impl Fields {
                 }
                 _ => {
                     self.begun = true;
-                    self.opened = before == Place::Start && self.place == Place::Quoted;
+                    self.opened = before == ScanState::Start && self.state == ScanState::Quoted;
                 }
             }
         }

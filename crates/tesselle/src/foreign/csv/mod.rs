@@ -107,7 +107,7 @@ const HEAD: u64 = 64 << 10;
 fn syntax(first: &Location, default: Option<u8>, options: &OpenOptions) -> Result<CsvText> {
     let head = first.read_range(0..HEAD.min(first.size()?))?;
     let refused = |error| Error::invalid(format!("these settings of CSV cannot be used: {error}"));
-    CsvText::new(&head, default, &options.text).map_err(refused)
+    CsvText::try_new(&head, default, &options.text).map_err(refused)
 }
 
 fn many(

@@ -26,7 +26,7 @@ pub(crate) struct CsvText {
 impl CsvText {
     /// How files that begin with `head` are read. Without a delimiter the first line shows it: a comma, else the most
     /// frequent of semicolon, tab and bar.
-    pub(super) fn new(head: &[u8], default: Option<u8>, options: &TextOptions) -> Result<Self, BoxError> {
+    pub(super) fn try_new(head: &[u8], default: Option<u8>, options: &TextOptions) -> Result<Self, BoxError> {
         let null = match &options.null {
             Some(null) => Some((null.clone(), Regex::new(&format!("^(?:{})?$", regex::escape(null)))?)),
             None => None,
@@ -42,10 +42,10 @@ impl CsvText {
 
 /// The byte that separates the fields of the first line.
 fn delimiter_in(head: &[u8]) -> u8 {
-    let (mut place, mut counts) = (Place::default(), [0_usize; 4]);
+    let (mut state, mut counts) = (ScanState::default(), [0_usize; 4]);
     let candidates = *b",;\t|";
     for byte in head {
-        if place != Place::Quoted {
+        if state != ScanState::Quoted {
             if matches!(byte, b'\n' | b'\r') {
                 break;
             }
@@ -55,7 +55,7 @@ fn delimiter_in(head: &[u8]) -> u8 {
         }
         // A quote after any separator opens a field.
         let byte = if candidates.contains(byte) { b',' } else { *byte };
-        place = place.after(byte, b',');
+        state = state.after(byte, b',');
     }
     let [commas, others @ ..] = counts;
     let most = others.iter().max().copied().unwrap_or(0);
@@ -65,7 +65,7 @@ fn delimiter_in(head: &[u8]) -> u8 {
 
 /// The state of a scan.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum ScanState {
     /// Before the first byte of a field.
     #[default]
     Start,
@@ -77,7 +77,7 @@ pub(crate) enum Place {
     Quote,
 }
 
-impl Place {
+impl ScanState {
     pub(super) fn after(self, byte: u8, delimiter: u8) -> Self {
         match (self, byte) {
             (Self::Quoted, b'"') => Self::Quote,
@@ -90,8 +90,8 @@ impl Place {
 }
 
 impl Syntax for CsvText {
-    type Place = Place;
-    type Found = Vec<Kinds>;
+    type ScanState = ScanState;
+    type Inferred = Vec<Kinds>;
 
     fn name(&self) -> &'static str {
         "CSV"
@@ -101,20 +101,20 @@ impl Syntax for CsvText {
         u64::from(self.header)
     }
 
-    fn end_of_records(&self, window: &[u8], place: &mut Place, first: bool) -> Option<usize> {
+    fn end_of_records(&self, window: &[u8], state: &mut ScanState, first: bool) -> Option<usize> {
         // A byte order mark at the start is not part of the first field.
         let skip = if first && window.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
         let text = window.within(skip..);
         let mut end = None;
-        if *place == Place::Quoted || memchr(b'"', text).is_some() {
+        if *state == ScanState::Quoted || memchr(b'"', text).is_some() {
             for (at, byte) in text.iter().enumerate() {
-                if *byte == b'\n' && *place != Place::Quoted {
+                if *byte == b'\n' && *state != ScanState::Quoted {
                     end = Some(at);
                 }
-                *place = place.after(*byte, self.delimiter);
+                *state = state.after(*byte, self.delimiter);
             }
         } else if let Some(last) = text.last() {
-            *place = Place::Plain.after(*last, self.delimiter);
+            *state = ScanState::Plain.after(*last, self.delimiter);
             end = memrchr(b'\n', text);
         }
         end.map(|at| skip + at + 1)
@@ -130,7 +130,7 @@ impl Syntax for CsvText {
         Ok(Some((1..=first.len()).map(|number| format!("column_{number}")).collect()))
     }
 
-    fn infer(&self, block: &[u8], first: bool) -> Result<(Self::Found, u64), BoxError> {
+    fn infer(&self, block: &[u8], first: bool) -> Result<(Self::Inferred, u64), BoxError> {
         let first = first && self.header;
         let mut reader = self.reader(first, block);
         let null = self.null.as_ref().map(|(null, _)| null.as_bytes());
@@ -155,7 +155,7 @@ impl Syntax for CsvText {
         Ok((kinds, records))
     }
 
-    fn join(&self, mut a: Self::Found, b: Self::Found) -> Self::Found {
+    fn join(&self, mut a: Self::Inferred, b: Self::Inferred) -> Self::Inferred {
         a.resize(a.len().max(b.len()), Kinds::default());
         for (a, b) in a.iter_mut().zip(b) {
             *a = a.or(b);
@@ -163,7 +163,7 @@ impl Syntax for CsvText {
         a
     }
 
-    fn schema(&self, names: Vec<String>, found: Self::Found) -> Result<Schema, BoxError> {
+    fn schema(&self, names: Vec<String>, found: Self::Inferred) -> Result<Schema, BoxError> {
         let types = found.into_iter().map(Kinds::data_type).chain(std::iter::repeat(DataType::Null));
         let fields = names.into_iter().zip(types).map(|(name, kind)| Field::new(name, kind, true));
         Ok(Schema::new(fields.collect::<Vec<Field>>()))
@@ -264,11 +264,11 @@ mod tests {
         fn blocks_end_where_records_end(text in "(\u{feff})?[a\",\n\r ]{0,40}", window in 1_usize..9) {
             let bytes = text.as_bytes();
             let syntax = CsvText { delimiter: b',', header: true, null: None };
-            let (mut place, mut start, mut at) = (Place::default(), 0, 0);
+            let (mut state, mut start, mut at) = (ScanState::default(), 0, 0);
             let mut blocks = Vec::new();
             while at < bytes.len() {
                 let end = bytes.len().min(at + window.max(3));
-                if let Some(n) = syntax.end_of_records(&bytes[at..end], &mut place, at == 0) {
+                if let Some(n) = syntax.end_of_records(&bytes[at..end], &mut state, at == 0) {
                     blocks.push(&bytes[start..at + n]);
                     start = at + n;
                 }

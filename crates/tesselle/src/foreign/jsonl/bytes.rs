@@ -53,7 +53,7 @@ pub(super) struct BytesDecoder {
 }
 
 impl BytesDecoder {
-    pub(super) fn new(schema: SchemaRef, rows: usize) -> Result<Self, ArrowError> {
+    pub(super) fn try_new(schema: SchemaRef, rows: usize) -> Result<Self, ArrowError> {
         let columns: Vec<(Arc<Field>, bool)> =
             schema.fields().iter().map(|field| (Arc::clone(field), holds_bytes(field.data_type()))).collect();
         let part = |bytes: bool| {

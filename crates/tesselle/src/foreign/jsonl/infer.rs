@@ -9,14 +9,14 @@ use crate::foreign::text::BoxError;
 
 /// The kinds seen in one position: a field of the lines, an item of a list, a member of an object.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Shape {
+pub(crate) struct ValueKinds {
     kinds: u16,
-    item: Option<Box<Shape>>,
+    item: Option<Box<ValueKinds>>,
     members: Option<Members>,
 }
 
 /// Names with the kinds seen, in order of first occurrence.
-pub(crate) type Members = Vec<(String, Shape)>;
+pub(crate) type Members = Vec<(String, ValueKinds)>;
 
 const BOOL: u16 = 1;
 const INTEGER: u16 = 1 << 1;
@@ -32,7 +32,7 @@ const BYTES: u16 = 1 << 7;
 /// An object of any other kind.
 const OBJECT: u16 = 1 << 8;
 
-impl Shape {
+impl ValueKinds {
     fn add(&mut self, value: &Value) {
         self.kinds |= match value {
             Value::Null => 0,
@@ -125,7 +125,7 @@ pub(super) fn add_members(all: &mut Members, object: &Map<String, Value>) {
             _ => all.iter().position(|(known, _)| known == name),
         };
         let place = place.unwrap_or_else(|| {
-            all.push((name.clone(), Shape::default()));
+            all.push((name.clone(), ValueKinds::default()));
             all.len() - 1
         });
         if let Some((_, shape)) = all.get_mut(place) {
@@ -146,7 +146,7 @@ pub(super) fn join_members(all: &mut Members, others: Members) {
 
 /// The columns.
 pub(super) fn fields(members: Members) -> Result<Vec<Field>, BoxError> {
-    let field = |(name, shape): (String, Shape)| match shape.data_type() {
+    let field = |(name, shape): (String, ValueKinds)| match shape.data_type() {
         Ok(kind) => Ok(Field::new(name, kind, true)),
         Err(error) => Err(format!("column '{name}': {error}").into()),
     };

@@ -16,8 +16,8 @@ use crate::foreign::text::{BoxError, Decode, Syntax};
 pub(crate) struct JsonText;
 
 impl Syntax for JsonText {
-    type Place = ();
-    type Found = Members;
+    type ScanState = ();
+    type Inferred = Members;
 
     fn name(&self) -> &'static str {
         "JSON lines"
@@ -64,7 +64,7 @@ impl Syntax for JsonText {
     ) -> Result<Box<dyn Decode>, BoxError> {
         let wanted = Arc::new(schema.project(columns)?);
         if wanted.fields().iter().any(|field| holds_bytes(field.data_type())) {
-            return Ok(Box::new(BytesDecoder::new(wanted, rows)?));
+            return Ok(Box::new(BytesDecoder::try_new(wanted, rows)?));
         }
         Ok(Box::new(parser(wanted, rows)?))
     }

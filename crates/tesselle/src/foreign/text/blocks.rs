@@ -17,13 +17,13 @@ pub(super) fn blocks<S: Syntax>(
     cancel: &CancelToken,
 ) -> Result<Vec<Range<u64>>> {
     let size = location.size()?;
-    let (mut place, mut start, mut at) = (S::Place::default(), 0, 0);
+    let (mut state, mut start, mut at) = (S::ScanState::default(), 0, 0);
     let mut blocks = Vec::new();
     while at < size {
         cancel.check()?;
         let end = size.min(at + WINDOW);
         let window = location.read_range(at..end)?;
-        if let Some(n) = syntax.end_of_records(&window, &mut place, at == 0) {
+        if let Some(n) = syntax.end_of_records(&window, &mut state, at == 0) {
             blocks.push(start..at + n as u64);
             start = at + n as u64;
         }

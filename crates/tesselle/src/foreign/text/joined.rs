@@ -14,15 +14,15 @@ pub(super) fn joined(files: &[Location], first: &Location) -> Arc<dyn Storage> {
         return Arc::clone(first.storage());
     }
     let by_path = files.iter().map(|file| (file.path().to_owned(), Arc::clone(file.storage()))).collect();
-    Arc::new(Joined { by_path })
+    Arc::new(JoinedStorage { by_path })
 }
 
 #[derive(Debug)]
-struct Joined {
+struct JoinedStorage {
     by_path: HashMap<String, Arc<dyn Storage>>,
 }
 
-impl Joined {
+impl JoinedStorage {
     fn of(&self, path: &str) -> Result<&dyn Storage> {
         let storage = self.by_path.get(path).map(|storage| &**storage);
         storage.ok_or_else(|| Error::io(format!("cannot read '{path}'"), std::io::ErrorKind::NotFound.into()))
@@ -33,7 +33,7 @@ fn read_only<T>(path: &str) -> Result<T> {
     Err(Error::internal(format!("'{path}' is an input and is not written")))
 }
 
-impl Storage for Joined {
+impl Storage for JoinedStorage {
     fn size(&self, path: &str) -> Result<u64> {
         self.of(path)?.size(path)
     }

@@ -16,9 +16,9 @@ pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 /// The differences between text formats.
 pub(crate) trait Syntax: Send + Sync + 'static {
     /// The state of a scan for the ends of records.
-    type Place: Default;
+    type ScanState: Default;
     /// The inferred kinds of the columns.
-    type Found: Default + Send;
+    type Inferred: Default + Send;
 
     /// The name in messages.
     fn name(&self) -> &'static str;
@@ -27,19 +27,19 @@ pub(crate) trait Syntax: Send + Sync + 'static {
     fn header_lines(&self) -> u64;
 
     /// Behind the last record that ends in `window`, and where the scan is at its end. The first window begins the file.
-    fn end_of_records(&self, window: &[u8], place: &mut Self::Place, first: bool) -> Option<usize>;
+    fn end_of_records(&self, window: &[u8], state: &mut Self::ScanState, first: bool) -> Option<usize>;
 
     /// The names of the columns, if the first line has them.
     fn names(&self, head: &[u8]) -> Result<Option<Vec<String>>, BoxError>;
 
     /// The inferred kinds of the columns of a block, and its number of records. The first block has the header line.
-    fn infer(&self, block: &[u8], first: bool) -> Result<(Self::Found, u64), BoxError>;
+    fn infer(&self, block: &[u8], first: bool) -> Result<(Self::Inferred, u64), BoxError>;
 
     /// Combines the kinds of two blocks.
-    fn join(&self, a: Self::Found, b: Self::Found) -> Self::Found;
+    fn join(&self, a: Self::Inferred, b: Self::Inferred) -> Self::Inferred;
 
     /// The columns.
-    fn schema(&self, names: Vec<String>, found: Self::Found) -> Result<Schema, BoxError>;
+    fn schema(&self, names: Vec<String>, found: Self::Inferred) -> Result<Schema, BoxError>;
 
     /// A parser of a block that returns these columns of `schema`, and gets whether the block is the first.
     fn decoder(

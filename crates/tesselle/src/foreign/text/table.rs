@@ -73,13 +73,13 @@ impl<S: Syntax> TextTable<S> {
         };
         let given = |name: &String| types.iter().any(|(typed, _)| typed == name);
         let all_given = names.as_ref().is_some_and(|names| !names.is_empty() && names.iter().all(given));
-        let found = if all_given { S::Found::default() } else { table.look(options)? };
+        let found = if all_given { S::Inferred::default() } else { table.look(options)? };
         table.schema = table.typed(names, found, types).in_file(first.path())?;
         Ok(table)
     }
 
     /// Looks at every record, and counts them.
-    fn look(&mut self, options: &OpenOptions) -> Result<S::Found> {
+    fn look(&mut self, options: &OpenOptions) -> Result<S::Inferred> {
         options.progress.expect(self.blocks.iter().map(|block| block.range.end - block.range.start).sum());
         let looked: Vec<_> = parallel::try_map(&self.blocks, |block| {
             options.cancel.check()?;
@@ -88,7 +88,7 @@ impl<S: Syntax> TextTable<S> {
             options.progress.advance(block.range.end - block.range.start);
             Ok::<_, Error>(found)
         })?;
-        let (mut found, mut rows, mut lines) = (S::Found::default(), 0, 0);
+        let (mut found, mut rows, mut lines) = (S::Inferred::default(), 0, 0);
         for (block, looked) in self.blocks.iter_mut().zip(looked) {
             if block.first {
                 lines = 0;
@@ -108,7 +108,7 @@ impl<S: Syntax> TextTable<S> {
     fn typed(
         &self,
         names: Option<Vec<String>>,
-        found: S::Found,
+        found: S::Inferred,
         types: &[(String, DataType)],
     ) -> Result<SchemaRef> {
         let has_names = names.is_some();

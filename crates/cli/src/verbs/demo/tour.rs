@@ -11,11 +11,11 @@ pub(super) struct Step {
 }
 
 /// The folder of the samples, and the names of files created by the tour.
-struct Place<'a> {
+struct Samples<'a> {
     folder: &'a Path,
 }
 
-impl Place<'_> {
+impl Samples<'_> {
     /// A file of the folder, optionally with a table.
     fn file(&self, name: &str) -> String {
         self.folder.join(name).display().to_string()
@@ -31,38 +31,38 @@ impl Place<'_> {
 
 /// All steps, in order.
 pub(super) fn steps(folder: &Path) -> Vec<Step> {
-    let place = Place { folder };
-    [look(&place), read(&place), query(&place), convert(&place), search(&place), health(&place)]
+    let samples = Samples { folder };
+    [look(&samples), read(&samples), query(&samples), convert(&samples), search(&samples), health(&samples)]
         .into_iter()
         .flatten()
         .collect()
 }
 
-fn look(place: &Place<'_>) -> Vec<Step> {
+fn look(samples: &Samples<'_>) -> Vec<Step> {
     vec![
-        place.step("Contents of a file", &["info", "@tensor.tet"]),
-        place.step("Contents of an array, which is a folder", &["info", "@weather.tiledb"]),
-        place.step("Every byte of a file, with its meaning", &["sketch", "@crawl.tatami"]),
-        place.step(
+        samples.step("Contents of a file", &["info", "@tensor.tet"]),
+        samples.step("Contents of an array, which is a folder", &["info", "@weather.tiledb"]),
+        samples.step("Every byte of a file, with its meaning", &["sketch", "@crawl.tatami"]),
+        samples.step(
             "The same as a single HTML page",
             &["sketch", "--html", "@fleet.tsfile", "-o", "@fleet.html", "--force"],
         ),
     ]
 }
 
-fn read(place: &Place<'_>) -> Vec<Step> {
+fn read(samples: &Samples<'_>) -> Vec<Step> {
     vec![
-        place.step("A corner of the tensor", &["cat", "@tensor.tet", "--slice", "0:1,0:2,0:4"]),
-        place.step(
+        samples.step("A corner of the tensor", &["cat", "@tensor.tet", "--slice", "0:1,0:2,0:4"]),
+        samples.step(
             "Its mean along an axis",
             &["reduce", "@tensor.tet", "--op", "mean", "--axis", "time", "--slice", "0:24,0:2,0:3"],
         ),
-        place.step("A region of the raster", &["cat", "@weather.tiledb", "--slice", "10:12,20:23"]),
-        place.step(
+        samples.step("A region of the raster", &["cat", "@weather.tiledb", "--slice", "10:12,20:23"]),
+        samples.step(
             "Points in a box: only the tiles that intersect it are read",
             &["cat", "@points.tiledb", "--where", "x BETWEEN 100 AND 105 AND y < 60", "--limit", "5"],
         ),
-        place.step(
+        samples.step(
             "Sensors that run hot",
             &[
                 "cat",
@@ -79,9 +79,9 @@ fn read(place: &Place<'_>) -> Vec<Step> {
 }
 
 #[cfg(feature = "sql")]
-fn query(place: &Place<'_>) -> Vec<Step> {
-    let table = |name: &str, file: &str| format!("{name}={}", place.file(file));
-    vec![place.step(
+fn query(samples: &Samples<'_>) -> Vec<Step> {
+    let table = |name: &str, file: &str| format!("{name}={}", samples.file(file));
+    vec![samples.step(
         "Two formats in one query: the raster joined with the tensor",
         &[
             "sql",
@@ -97,44 +97,46 @@ fn query(place: &Place<'_>) -> Vec<Step> {
 }
 
 #[cfg(not(feature = "sql"))]
-fn query(_: &Place<'_>) -> Vec<Step> {
+fn query(_: &Samples<'_>) -> Vec<Step> {
     Vec::new()
 }
 
-fn convert(place: &Place<'_>) -> Vec<Step> {
+fn convert(samples: &Samples<'_>) -> Vec<Step> {
     vec![
-        place.step(
+        samples.step(
             "A truck's series as Parquet",
             &["convert", "@fleet.tsfile#root.fleet.truck2", "@truck2.parquet", "--force"],
         ),
-        place.step("Both are equal", &["diff", "@fleet.tsfile#root.fleet.truck2", "@truck2.parquet"]),
-        place.step("The raster as a tensor file", &["convert", "@weather.tiledb", "@weather.tet", "--force"]),
-        place.step(
+        samples.step("Both are equal", &["diff", "@fleet.tsfile#root.fleet.truck2", "@truck2.parquet"]),
+        samples
+            .step("The raster as a tensor file", &["convert", "@weather.tiledb", "@weather.tet", "--force"]),
+        samples.step(
             "With the same values at the same coordinates",
             &["diff", "@weather.tiledb", "@weather.tet", "--columns", "temperature,rain"],
         ),
-        place.step("Through Parquet", &["convert", "@weather.tiledb", "@weather.parquet", "--force"]),
-        place.step(
+        samples.step("Through Parquet", &["convert", "@weather.tiledb", "@weather.parquet", "--force"]),
+        samples.step(
             "And back: the dimensions are restored",
             &["convert", "@weather.parquet", "@again.tiledb", "--force"],
         ),
-        place.step("Nothing is lost", &["diff", "@weather.tiledb", "@again.tiledb"]),
-        place.step("The tensor as Zarr, for Python", &["convert", "@tensor.tet", "@tensor.zarr", "--force"]),
+        samples.step("Nothing is lost", &["diff", "@weather.tiledb", "@again.tiledb"]),
+        samples
+            .step("The tensor as Zarr, for Python", &["convert", "@tensor.tet", "@tensor.zarr", "--force"]),
     ]
 }
 
-fn search(place: &Place<'_>) -> Vec<Step> {
+fn search(samples: &Samples<'_>) -> Vec<Step> {
     vec![
-        place.step(
+        samples.step(
             "An index over the crawl",
             &["index", "@crawl.tatami", "@pages.tatami", "--text", "title,body", "--force"],
         ),
-        place.step("And a search in it", &["search", "@pages.tatami", "river +bridge", "-k", "3"]),
+        samples.step("And a search in it", &["search", "@pages.tatami", "river +bridge", "-k", "3"]),
     ]
 }
 
-fn health(place: &Place<'_>) -> Vec<Step> {
-    vec![place.step("The health of the whole folder, down to every value", &["verify", "--deep", "@"])]
+fn health(samples: &Samples<'_>) -> Vec<Step> {
+    vec![samples.step("The health of the whole folder, down to every value", &["verify", "--deep", "@"])]
 }
 
 /// Suggestions for next steps.
