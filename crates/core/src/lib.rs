@@ -49,7 +49,7 @@ pub use cursor::Cursor;
 pub use driver::{Driver, DriverOptions};
 pub use error::{Context, Error, ErrorKind, Result};
 pub use facts::{
-    Attribute, AttributeScope, ColumnRole, Grid, GridAxis, GridKind, GridOrder, Native, TableFacts,
+    Attribute, AttributeScope, ColumnRole, GridAxis, GridFacts, GridKind, GridOrder, Native, TableFacts,
 };
 pub use fit::{Fit, TypeChange};
 pub use format::{Confidence, Folder, FolderKind, Format, Outcome, Probe, Repaired, Rewritten};

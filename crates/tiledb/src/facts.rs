@@ -1,7 +1,7 @@
 //! The facts of an array, for readers and for the writers of other formats.
 
 use tesselle_core::{
-    Attribute as Entry, ColumnRole, Grid, GridAxis, GridKind, GridOrder, Scalar, TableFacts,
+    Attribute as Entry, ColumnRole, GridAxis, GridFacts, GridKind, GridOrder, Scalar, TableFacts,
 };
 
 use crate::meta::layout::Layout;
@@ -33,7 +33,7 @@ pub(crate) fn facts(array: &Array) -> Result<TableFacts> {
     })
 }
 
-fn grid(array: &Array) -> Result<Grid> {
+fn grid(array: &Array) -> Result<GridFacts> {
     let schema = &array.schema;
     let mut rows = None;
     if array.is_dense() {
@@ -47,7 +47,7 @@ fn grid(array: &Array) -> Result<Grid> {
         rows: rows.as_ref().and_then(|rows| rows.get(i)).map(ends),
         extent: dim.extent.clone().filter(|extent| *extent != Scalar::Null),
     });
-    Ok(Grid {
+    Ok(GridFacts {
         kind: if array.is_dense() { GridKind::Dense } else { GridKind::Sparse },
         axes: axes.collect(),
         is_empty: array.is_dense() && rows.is_none(),

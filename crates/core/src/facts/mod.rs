@@ -132,7 +132,7 @@ impl GridAxis {
 
 /// The grid of a table that is an array.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Grid {
+pub struct GridFacts {
     /// Dense or sparse.
     pub kind: GridKind,
     /// Its axes, in order.
@@ -149,7 +149,7 @@ pub struct Grid {
     pub allows_duplicates: Option<bool>,
 }
 
-impl Grid {
+impl GridFacts {
     /// The number of cells that the rows span along each axis, if coordinates are integers.
     pub fn shape(&self) -> Option<Vec<u64>> {
         let cells = |axis: &GridAxis| if self.is_empty { Some(0) } else { axis.cells() };
@@ -244,7 +244,7 @@ pub struct TableFacts {
     /// The columns that have a role.
     pub roles: Vec<(String, ColumnRole)>,
     /// The grid, where the table is an array.
-    pub grid: Option<Grid>,
+    pub grid: Option<GridFacts>,
     /// Whether rows come in no particular order.
     pub unordered: bool,
     /// The columns that identify a row, if their roles do not.
@@ -270,7 +270,7 @@ impl TableFacts {
     /// The facts of a table over a dense grid.
     pub fn of_grid(axes: Vec<GridAxis>) -> Self {
         let roles = axes.iter().map(|axis| (axis.name.clone(), ColumnRole::Axis)).collect();
-        Self { roles, grid: Some(Grid::dense(axes)), ..Self::default() }
+        Self { roles, grid: Some(GridFacts::dense(axes)), ..Self::default() }
     }
 
     /// The facts in a schema's metadata: the note, and every foreign entry as an attribute.

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{ColumnRole, Grid, GridAxis, GridKind, GridOrder, TableFacts};
+use super::{ColumnRole, GridAxis, GridFacts, GridKind, GridOrder, TableFacts};
 use crate::scalar::Scalar;
 
 const SORT_KEY: &str = "sort_key";
@@ -83,7 +83,7 @@ impl TableFacts {
             }
         }
         let array = &note["array"];
-        facts.grid = kind(&note["kind"]).map(|kind| Grid {
+        facts.grid = kind(&note["kind"]).map(|kind| GridFacts {
             kind,
             axes,
             is_empty,
@@ -147,12 +147,12 @@ mod tests {
         };
         let facts = TableFacts {
             roles: vec![("x".into(), ColumnRole::Dimension), ("t".into(), ColumnRole::Time)],
-            grid: Some(Grid {
+            grid: Some(GridFacts {
                 kind: GridKind::Sparse,
                 cell_order: Some(GridOrder::Hilbert),
                 capacity: Some(7),
                 allows_duplicates: Some(true),
-                ..Grid::dense(vec![axis])
+                ..GridFacts::dense(vec![axis])
             }),
             aligned: true,
             sort_key: Some("k".into()),

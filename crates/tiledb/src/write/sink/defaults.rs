@@ -1,7 +1,7 @@
 //! Default settings from the source: dimensions remain dimensions, a time becomes one, tiles keep their extents.
 
 use arrow_schema::Schema;
-use tesselle_core::{ColumnRole, Grid, GridAxis, GridKind, Scalar, Settings, TableFacts};
+use tesselle_core::{ColumnRole, GridAxis, GridFacts, GridKind, Scalar, Settings, TableFacts};
 
 /// Fills settings that the caller did not give. Returns the axes whose domain and extent apply to the dimensions of
 /// these names; none if the caller chose dimensions or the kind of array.
@@ -49,7 +49,7 @@ fn times(settings: &mut Settings, schema: &Schema, facts: &TableFacts) {
 }
 
 /// The axes with a numeric domain; tiles are no larger than that.
-fn bounded(grid: &Grid, dense: bool) -> Vec<GridAxis> {
+fn bounded(grid: &GridFacts, dense: bool) -> Vec<GridAxis> {
     let numbers = |(low, high): &(Scalar, Scalar)| {
         let number = |value: &Scalar| matches!(value, Scalar::Int(_) | Scalar::Float(_));
         number(low) && number(high)
