@@ -8,6 +8,7 @@ use super::cell::{Cell, F16, F32, F64, Integral, Number};
 use super::result::nested;
 use super::shape::Shape;
 use crate::array::{ArrayView, DType, read_region};
+use crate::at::Within;
 use crate::driver::{Driver, parallel};
 use crate::error::{Error, Result};
 use crate::scalar::json_float;
@@ -130,10 +131,10 @@ fn of_band(
         let mut cells = Vec::with_capacity(reduced.len());
         let start = |value: &usize| {
             cells.clear();
-            cells.extend(reduced.iter().filter_map(|offset| numbers.get(value + offset)));
+            cells.extend(reduced.iter().map(|offset| numbers.value(value + offset)));
             of_cells(&mut cells, level)
         };
-        kept.get(range).unwrap_or_default().iter().map(start).collect()
+        kept.within(range).iter().map(start).collect()
     };
     let part = kept.len().div_ceil(driver.threads().max(1) * 4).max(1);
     let parts = (0..kept.len()).step_by(part).map(|from| from..kept.len().min(from + part));
