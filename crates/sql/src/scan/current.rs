@@ -1,4 +1,4 @@
-//! What a filter that changes while a plan runs says at the moment, as a predicate that prunes.
+//! The current state of a filter that changes while a plan runs, as a predicate that prunes.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::filter::translate;
 /// prune, and the filter itself looks its values up.
 const LONGEST: usize = 16;
 
-/// A predicate that is true for every row for which the filter is true now; `None` if it says nothing about single columns.
+/// A predicate that is true for every row for which the filter is true now; `None` if it has no condition on single columns.
 pub(super) fn current(filter: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option<Predicate> {
     let now = snapshot_physical_expr(Arc::clone(filter)).ok()?;
     Some(translate(&implied(&now)?, schema)?.predicate)

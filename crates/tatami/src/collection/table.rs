@@ -64,7 +64,7 @@ impl CollectionTable {
     }
 }
 
-/// Whether an attribute says which types columns have that are stored in others.
+/// Whether an attribute records the original types of columns that are stored as other types.
 fn says_types(attribute: &Attribute) -> bool {
     attribute.name == Attribute::TYPES
 }

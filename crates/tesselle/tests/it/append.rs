@@ -249,7 +249,7 @@ fn dense_rows_that_exceed_the_memory_are_written_in_bands_of_tiles() {
         std::fs::remove_dir_all(&grown).unwrap();
         std::fs::remove_dir_all(&whole).unwrap();
     }
-    // Along another axis: the shape of an array says where its rows belong.
+    // Along another axis: the shape of an array determines where its rows belong.
     let pairs = |rows: &'static str| {
         ["kind=dense", "dims=y,x", "domain.y=0:402", "domain.x=0:999", "extent.y=8", "extent.x=60", rows]
     };

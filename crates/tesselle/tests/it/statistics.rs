@@ -38,7 +38,7 @@ fn statistics_are_true_of_the_rows() {
     let driver = Driver::new(&DriverOptions::default()).unwrap();
     let mut exact: BTreeMap<&str, usize> = BTreeMap::new();
     for path in roots().iter().flat_map(|root| find_where(root, |format| format.verifies).unwrap().paths) {
-        // Some files are broken on purpose: they do not open, or say of themselves what is not true.
+        // Some files are broken on purpose: they do not open, or state what is not true.
         let Ok(opened) = tesselle::open(&path) else { continue };
         if !verify(&path).depth(Depth::Deep).on(&driver).run().is_ok_and(|report| report.ok()) {
             continue;
