@@ -6,7 +6,7 @@ use tesselle_core::driver::{Order as RowOrder, scan};
 use tesselle_core::storage::MemoryStorage;
 use tesselle_core::{Driver, DriverOptions, Format, Known, Location, OpenOptions, Scan, Storage};
 use tesselle_tsfile::write::{Column, Strings, Values, Writer, WriterOptions};
-use tesselle_tsfile::{Compression, DataType, Encoding, MeasurementSchema, TsFile, Version};
+use tesselle_tsfile::{Compression, DataType, DeviceId, Encoding, MeasurementSchema, TsFile, Version};
 
 fn series(name: &str, data_type: DataType, encoding: Encoding) -> MeasurementSchema {
     let compression = Compression::Snappy;
@@ -17,22 +17,31 @@ fn driver() -> Driver {
     Driver::new(&DriverOptions::default().with_threads(2)).unwrap()
 }
 
+/// A writer with the device `root.sg.d`, and the location of its file.
+fn device(
+    options: WriterOptions,
+    aligned: bool,
+    series: &[MeasurementSchema],
+) -> (Location, Writer, DeviceId) {
+    let location = Location::new(Arc::new(MemoryStorage::new()), "f.tsfile");
+    let mut writer = Writer::create(&location, false, options, &driver()).unwrap();
+    let id = writer.device_id("root.sg.d");
+    if aligned {
+        writer.add_aligned_device(id.clone(), series.to_vec()).unwrap();
+    } else {
+        writer.add_device(id.clone(), series.to_vec()).unwrap();
+    }
+    (location, writer, id)
+}
+
 /// Writes 3,000 rows in batches of the given sizes, repeated.
 fn written(version: Version, aligned: bool, pieces: &[usize], nulls: bool) -> Vec<u8> {
     const ROWS: usize = 3000;
-    let storage = Arc::new(MemoryStorage::new());
-    let location = Location::new(Arc::clone(&storage) as Arc<dyn Storage>, "f.tsfile");
     let mut options = WriterOptions::for_version(version);
     (options.page_points, options.page_bytes) = (100, 2000);
-    let mut writer = Writer::create(&location, false, options, &driver()).unwrap();
-    let id = writer.device_id("root.sg.d");
     let schemas =
-        vec![series("a", DataType::Int64, Encoding::Ts2Diff), series("b", DataType::Text, Encoding::Plain)];
-    if aligned {
-        writer.add_aligned_device(id.clone(), schemas).unwrap();
-    } else {
-        writer.add_device(id.clone(), schemas).unwrap();
-    }
+        [series("a", DataType::Int64, Encoding::Ts2Diff), series("b", DataType::Text, Encoding::Plain)];
+    let (location, mut writer, id) = device(options, aligned, &schemas);
     let (mut at, mut sizes) = (0, pieces.iter().cycle());
     while at < ROWS {
         let end = ROWS.min(at + sizes.next().unwrap());
@@ -78,17 +87,9 @@ fn the_file_does_not_depend_on_batch_sizes() {
 fn tasks_that_share_large_chunks_return_every_row_once_and_in_order() {
     const ROWS: i64 = 1_300_000;
     for aligned in [false, true] {
-        let storage = Arc::new(MemoryStorage::new());
-        let location = Location::new(Arc::clone(&storage) as Arc<dyn Storage>, "f.tsfile");
         let options = WriterOptions::for_version(Version::V4).with_group_bytes(usize::MAX);
-        let mut writer = Writer::create(&location, false, options, &driver()).unwrap();
-        let id = writer.device_id("root.sg.d");
         let schemas = ["a", "b"].map(|name| series(name, DataType::Int64, Encoding::Ts2Diff));
-        if aligned {
-            writer.add_aligned_device(id.clone(), schemas.to_vec()).unwrap();
-        } else {
-            writer.add_device(id.clone(), schemas.to_vec()).unwrap();
-        }
+        let (location, mut writer, id) = device(options, aligned, &schemas);
         // Most points are at the end: equal time ranges are not equal numbers of rows.
         let times: Vec<i64> = (0..ROWS).map(|i| if i < 1000 { i * 5000 } else { 5_000_000 + i }).collect();
         let values = Values::Int64((0..ROWS).collect());
@@ -140,21 +141,11 @@ fn a_scan_of_a_short_time_range_reads_only_headers_and_the_needed_pages() {
         (Version::V3, true),
         (Version::V4, true),
     ] {
-        let storage = Arc::new(MemoryStorage::new());
-        let location = Location::new(Arc::clone(&storage) as Arc<dyn Storage>, "f.tsfile");
         let mut options = WriterOptions::for_version(version).with_group_bytes(usize::MAX);
         (options.page_points, options.page_bytes) = (5000, 1 << 20);
-        let mut writer = Writer::create(&location, false, options, &driver()).unwrap();
-        let id = writer.device_id("root.sg.d");
-        let schemas = vec![
-            series("a", DataType::Double, Encoding::Plain),
-            series("b", DataType::Text, Encoding::Plain),
-        ];
-        if aligned {
-            writer.add_aligned_device(id.clone(), schemas).unwrap();
-        } else {
-            writer.add_device(id.clone(), schemas).unwrap();
-        }
+        let schemas =
+            [series("a", DataType::Double, Encoding::Plain), series("b", DataType::Text, Encoding::Plain)];
+        let (location, mut writer, id) = device(options, aligned, &schemas);
         let times: Vec<i64> = (0..ROWS).map(|i| i * 10).collect();
         let a = Values::Double((0..ROWS).map(noise).collect());
         let b = Values::Binary((0..ROWS).map(|i| format!("{:x}", noise(i).to_bits())).collect::<Strings>());
@@ -185,7 +176,7 @@ fn a_scan_of_a_short_time_range_reads_only_headers_and_the_needed_pages() {
                 }
             }
             assert_eq!(next, ROWS.min(to / 10 + 1), "{version:?} {aligned}: {filter}");
-            let (read, all) = (rows.stats().bytes_fetched, storage.size("f.tsfile").unwrap());
+            let (read, all) = (rows.stats().bytes_fetched, location.size().unwrap());
             assert!(read * 5 < all, "{version:?} {aligned}: {read} of {all} bytes for {filter}");
         }
     }
@@ -196,21 +187,13 @@ fn aggregates_decode_only_the_pages_at_the_edges_of_a_time_range() {
     use tesselle_tsfile::aggregate::{Effort, Request, aggregate};
     const ROWS: i64 = 100_000;
     for aligned in [false, true] {
-        let storage = Arc::new(MemoryStorage::new());
-        let location = Location::new(Arc::clone(&storage) as Arc<dyn Storage>, "f.tsfile");
         let mut options = WriterOptions::for_version(Version::V4);
         options.page_points = 1000;
-        let mut writer = Writer::create(&location, false, options, &driver()).unwrap();
-        let id = writer.device_id("root.sg.d");
-        let schemas = vec![
+        let schemas = [
             series("a", DataType::Int64, Encoding::Ts2Diff),
             series("b", DataType::Double, Encoding::Ts2Diff),
         ];
-        if aligned {
-            writer.add_aligned_device(id.clone(), schemas).unwrap();
-        } else {
-            writer.add_device(id.clone(), schemas).unwrap();
-        }
+        let (location, mut writer, id) = device(options, aligned, &schemas);
         let times: Vec<i64> = (0..ROWS).map(|i| i * 10).collect();
         let (a, b) =
             (Values::Int64((0..ROWS).collect()), Values::Double((0..ROWS).map(|i| i as f64).collect()));

@@ -93,37 +93,24 @@ struct Column {
     seeds: Vec<Option<u32>>,
 }
 
+/// The encodings of integers, and the version that has each first.
+const INTEGERS: &[(&str, u8)] = &[
+    ("PLAIN", 0),
+    ("RLE", 0),
+    ("TS_2DIFF", 0),
+    ("REGULAR", 0),
+    ("GORILLA", 2),
+    ("ZIGZAG", 3),
+    ("CHIMP", 3),
+    ("SPRINTZ", 3),
+    ("RLBE", 3),
+];
+
 /// Types and the encodings that versions from `since` on write them with.
 const KINDS: [(&str, &[(&str, u8)]); 10] = [
     ("BOOLEAN", &[("PLAIN", 0), ("RLE", 0)]),
-    (
-        "INT32",
-        &[
-            ("PLAIN", 0),
-            ("RLE", 0),
-            ("TS_2DIFF", 0),
-            ("REGULAR", 0),
-            ("GORILLA", 2),
-            ("ZIGZAG", 3),
-            ("CHIMP", 3),
-            ("SPRINTZ", 3),
-            ("RLBE", 3),
-        ],
-    ),
-    (
-        "INT64",
-        &[
-            ("PLAIN", 0),
-            ("RLE", 0),
-            ("TS_2DIFF", 0),
-            ("REGULAR", 0),
-            ("GORILLA", 2),
-            ("ZIGZAG", 3),
-            ("CHIMP", 3),
-            ("SPRINTZ", 3),
-            ("RLBE", 3),
-        ],
-    ),
+    ("INT32", INTEGERS),
+    ("INT64", INTEGERS),
     (
         "FLOAT",
         &[
