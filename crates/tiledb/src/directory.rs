@@ -138,8 +138,8 @@ impl ArrayDirectory {
     pub(crate) fn load(root: &Location, limit: u64) -> Result<Self> {
         let mut out = Self::load_once(root, limit)?;
         for _ in 1..LISTINGS {
-            let names = entries(&root.join("__commits"))?.into_iter().map(|entry| entry.name);
-            if names.eq(out.commit_files.iter().cloned()) {
+            let listed = entries(&root.join("__commits"))?;
+            if listed.iter().map(|entry| &entry.name).eq(&out.commit_files) {
                 break;
             }
             out = Self::load_once(root, limit)?;
@@ -189,14 +189,12 @@ impl ArrayDirectory {
     fn load_commits(&mut self, listing: &Listing<'_>, limit: u64) -> Result<()> {
         let commits = listing.folder("__commits")?;
         self.commit_files = commits.iter().map(|entry| entry.name.clone()).collect();
-        // Folders that look like fragments, by name.
-        let mut folders: BTreeMap<String, String> = BTreeMap::new();
-        for (prefix, entries) in [("", &listing.entries), ("__fragments/", &listing.folder("__fragments")?)] {
-            for entry in entries {
-                if entry.kind == EntryKind::Folder && TimestampedName::parse(&entry.name).is_some() {
-                    folders.insert(entry.name.clone(), format!("{prefix}{}", entry.name));
-                }
-            }
+        // Folders that look like fragments.
+        let mut folders = fragment_folders("__fragments/", &listing.folder("__fragments")?);
+        let old = fragment_folders("", &listing.entries);
+        if !old.is_empty() {
+            let known: BTreeSet<String> = folders.iter().map(|folder| folder.name.name.clone()).collect();
+            folders.extend(old.into_iter().filter(|folder| !known.contains(&folder.name.name)));
         }
         let ignored = load_ignored(listing, &commits, limit)?;
         let mut committed = Commits::default();
@@ -242,7 +240,7 @@ impl ArrayDirectory {
                 _ => {}
             }
         }
-        self.place_fragments(listing, &folders, committed)?;
+        self.place_fragments(listing, folders, committed)?;
         for (path, entry) in conditions {
             if suffix_of(&path) == Some("upd") { self.updates.push(entry) } else { self.deletes.push(entry) }
         }
@@ -254,21 +252,22 @@ impl ArrayDirectory {
     fn place_fragments(
         &mut self,
         listing: &Listing<'_>,
-        folders: &BTreeMap<String, String>,
+        folders: Vec<FragmentEntry>,
         mut committed: Commits,
     ) -> Result<()> {
-        for (name, path) in folders {
-            let Some(parsed) = TimestampedName::parse(name) else { continue };
+        for folder in folders {
+            let FragmentEntry { name, path } = &folder;
             // Before version 5 there were no markers: a fragment is committed once its metadata exists.
-            let is_committed = committed.new.remove(name) | committed.old.remove(name)
-                || (parsed.version < 5 && listing.root.join(path).join(FRAGMENT_METADATA).is_file()?);
+            let is_committed = committed.new.remove(&name.name) | committed.old.remove(&name.name)
+                || (name.version < 5 && listing.root.join(path).join(FRAGMENT_METADATA).is_file()?);
             if is_committed {
-                self.fragments.push(FragmentEntry { name: parsed, path: path.clone() });
+                self.fragments.push(folder);
             } else {
-                self.uncommitted.push(path.clone());
+                self.uncommitted.push(folder.path);
             }
         }
         self.fragments.sort_by(|a, b| a.name.cmp(&b.name));
+        self.uncommitted.sort();
         self.missing = committed.new.into_iter().collect();
         self.missing_old = committed.old.into_iter().collect();
         Ok(())
@@ -349,6 +348,13 @@ fn load_ignored(listing: &Listing<'_>, commits: &[Entry], limit: u64) -> Result<
         ignored.extend(parse_lines(&listing.read(&format!("__commits/{}", entry.name), limit)?));
     }
     Ok(ignored)
+}
+
+/// The folders that are named like fragments.
+fn fragment_folders(prefix: &str, entries: &[Entry]) -> Vec<FragmentEntry> {
+    let folders = entries.iter().filter(|entry| entry.kind == EntryKind::Folder);
+    let named = folders.filter_map(|entry| Some((TimestampedName::parse(&entry.name)?, &entry.name)));
+    named.map(|(name, folder)| FragmentEntry { name, path: format!("{prefix}{folder}") }).collect()
 }
 
 fn suffix_of(name: &str) -> Option<&str> {

@@ -12,7 +12,7 @@ use crate::{Error, Result};
 
 /// How often a read starts over while the array keeps changing.
 const ATTEMPTS: usize = 50;
-/// Files of one array that are kept readable at most.
+/// Arrays with more files are not kept readable: descriptors are few, and some of the fragments are of no use alone.
 const PINNED: usize = 128;
 
 /// Whether the storage failed, which is no statement about the data: access denied, a disk error, a lost connection.
@@ -43,13 +43,13 @@ pub(crate) fn entries(folder: &Location) -> Result<Vec<Entry>> {
 /// Keeps the data of fragments readable after a vacuum, as far as the storage can. A fragment that is gone already is an
 /// error; files that are missing or unreadable in one that is there are the business of those who read them.
 pub(crate) fn pin(root: &Location, fragments: &[Arc<Fragment>]) -> Result<()> {
-    let mut pinned = 0;
-    for fragment in fragments.iter().rev() {
-        let files = fragment.data_files();
-        pinned += files.len();
-        if pinned > PINNED {
-            break;
-        }
+    // Each fragment has a file at least.
+    let files: Vec<Vec<String>> =
+        fragments.iter().take(PINNED + 1).map(|fragment| fragment.data_files()).collect();
+    if files.iter().map(Vec::len).sum::<usize>() > PINNED {
+        return Ok(());
+    }
+    for (fragment, files) in fragments.iter().zip(files) {
         let files: Vec<String> = files.iter().map(|file| root.join(file).path().to_owned()).collect();
         match root.storage().pin(&files) {
             Err(error) if error.is_missing() && !root.join(&fragment.path).is_dir()? => return Err(error),

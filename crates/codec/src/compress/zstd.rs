@@ -1,6 +1,7 @@
 //! Zstandard: any sequence of data and skippable frames, with or without content size, checksum and dictionary.
 
 use std::cell::RefCell;
+use std::io::Cursor;
 
 use zstd::zstd_safe::{CCtx, CParameter, DCtx, DDict, ErrorCode, InBuffer, OutBuffer, get_error_name};
 
@@ -123,11 +124,20 @@ pub fn compress_with_checksum(level: i32, src: &[u8], dst: &mut Vec<u8>) -> Resu
 }
 
 fn one_frame(encoder: &mut CCtx<'_>, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
-    let start = dst.len();
-    dst.resize(start + zstd::zstd_safe::compress_bound(src.len()), 0);
-    let result = encoder.compress2(dst.get_mut(start..).unwrap_or_default(), src);
-    dst.truncate(start + *result.as_ref().unwrap_or(&0));
-    result.map(drop).map_err(refused)
+    append(src, dst, |space| encoder.compress2(space, src))
+}
+
+/// Appends what `compress` makes of `src`, without clearing the space for it first.
+fn append(
+    src: &[u8],
+    dst: &mut Vec<u8>,
+    compress: impl FnOnce(&mut Cursor<&mut Vec<u8>>) -> std::result::Result<usize, ErrorCode>,
+) -> Result<()> {
+    dst.reserve(zstd::zstd_safe::compress_bound(src.len()));
+    let end = dst.len() as u64;
+    let mut space = Cursor::new(dst);
+    space.set_position(end);
+    compress(&mut space).map(drop).map_err(refused)
 }
 
 /// Like [`decompress_into`], into a new buffer of `expected` bytes.
@@ -204,15 +214,7 @@ pub fn check_size(src: &[u8], expected: usize) -> Result<()> {
 
 /// Appends one frame with its content size and no checksum.
 pub fn compress(level: i32, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
-    ENCODER.with_borrow_mut(|encoder| {
-        let start = dst.len();
-        dst.reserve(zstd::zstd_safe::compress_bound(src.len()));
-        let space = dst.capacity();
-        dst.resize(space, 0);
-        let result = encoder.compress(dst.get_mut(start..).unwrap_or_default(), src, level);
-        dst.truncate(start + *result.as_ref().unwrap_or(&0));
-        result.map(drop).map_err(refused)
-    })
+    ENCODER.with_borrow_mut(|encoder| append(src, dst, |space| encoder.compress(space, src, level)))
 }
 
 /// Appends one frame in the form of a streaming encoder: no content size, no checksum.

@@ -17,9 +17,7 @@ impl TileCodec {
             _ if src.is_empty() => Vec::new(),
             _ => self.cuts(src.len(), offsets),
         };
-        if self.stages.is_empty() {
-            out.reserve(8 + src.len() + 12 * cuts.len());
-        }
+        out.reserve(8 + src.len() + 12 * cuts.len());
         out.extend_from_slice(&(cuts.len() as u64).to_le_bytes());
         let mut start = 0;
         for end in cuts {
@@ -39,8 +37,16 @@ impl TileCodec {
 
     fn encode_chunk(&self, src: &[u8], offsets: &[u64], out: &mut Vec<u8>) -> Result<()> {
         let mut parts = Parts { metadata: Vec::new(), data: None };
-        for stage in &self.stages {
+        // What the last filter compresses goes straight to its place.
+        let (last, stages) = match self.stages.split_last() {
+            Some((Stage::Compress(codec), stages)) => (Some(*codec), stages),
+            _ => (None, self.stages.as_slice()),
+        };
+        for stage in stages {
             parts.apply(stage, src, offsets, self.key.as_ref())?;
+        }
+        if let Some(codec) = last {
+            return parts.compress_to(codec, src, out);
         }
         let data = parts.data.as_deref().unwrap_or(src);
         let metadata: usize = parts.metadata.iter().map(Vec::len).sum();
@@ -69,14 +75,8 @@ impl Parts {
         match stage {
             Stage::Pass => {}
             Stage::Compress(codec) => {
-                let mut table = self.part_counts();
                 let mut out = Vec::new();
-                for part in self.metadata.iter().map(Vec::as_slice).chain([data]) {
-                    let start = out.len();
-                    apply_part(*codec, part, &mut out)?;
-                    table.extend_from_slice(&short(part.len())?.to_le_bytes());
-                    table.extend_from_slice(&short(out.len() - start)?.to_le_bytes());
-                }
+                let table = self.compress(*codec, data, &mut out)?;
                 (self.metadata, self.data) = (vec![table], Some(out));
             }
             Stage::Strings(codec) => {
@@ -170,6 +170,33 @@ impl Parts {
                 (self.metadata, self.data) = (vec![table], Some(out));
             }
         }
+        Ok(())
+    }
+
+    /// Appends the metadata parts and `data`, each compressed, and returns the table of their lengths.
+    fn compress(&self, codec: PartCodec, data: &[u8], out: &mut Vec<u8>) -> Result<Vec<u8>> {
+        let mut table = self.part_counts();
+        for part in self.metadata.iter().map(Vec::as_slice).chain([data]) {
+            let start = out.len();
+            apply_part(codec, part, out)?;
+            table.extend_from_slice(&short(part.len())?.to_le_bytes());
+            table.extend_from_slice(&short(out.len() - start)?.to_le_bytes());
+        }
+        Ok(table)
+    }
+
+    /// Appends the chunk whose last filter compresses: its header, the table of that filter, and the compressed parts.
+    fn compress_to(&self, codec: PartCodec, src: &[u8], out: &mut Vec<u8>) -> Result<()> {
+        let (start, table) = (out.len(), 8 + 8 * (self.metadata.len() + 1));
+        let body = start + 12 + table;
+        out.resize(body, 0);
+        let lengths = self.compress(codec, self.data.as_deref().unwrap_or(src), out)?;
+        let mut head = Vec::with_capacity(12 + table);
+        for len in [src.len(), out.len() - body, lengths.len()] {
+            head.extend_from_slice(&short(len)?.to_le_bytes());
+        }
+        head.extend_from_slice(&lengths);
+        out.part_mut(start..body)?.copy_from_slice(&head);
         Ok(())
     }
 

@@ -26,13 +26,16 @@ impl TimestampedName {
         let last = path.trim_end_matches('/').rsplit('/').next()?;
         let name = last.rsplit_once('.').map_or(last, |(stem, _)| stem);
         let rest = name.strip_prefix("__")?;
-        let parts: Vec<&str> = rest.split('_').collect();
-        let (start, end, version) = match parts.as_slice() {
-            [start, end, uuid, version] if is_uuid(uuid) => {
+        let mut parts = rest.split('_');
+        let parts = [(); 5].map(|()| parts.next());
+        let (start, end, version) = match parts {
+            [Some(start), Some(end), Some(uuid), Some(version), None] if is_uuid(uuid) => {
                 (number(start)?, number(end)?, u32::try_from(number(version)?).ok()?)
             }
-            [start, end, uuid] if is_uuid(uuid) => (number(start)?, number(end)?, 4),
-            [uuid, time] if is_uuid(uuid) => (number(time)?, number(time)?, 2),
+            [Some(start), Some(end), Some(uuid), None, _] if is_uuid(uuid) => {
+                (number(start)?, number(end)?, 4)
+            }
+            [Some(uuid), Some(time), None, ..] if is_uuid(uuid) => (number(time)?, number(time)?, 2),
             _ => return None,
         };
         (start <= end).then(|| Self { start, end, version, name: name.to_owned() })

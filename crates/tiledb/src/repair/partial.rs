@@ -10,7 +10,6 @@ use crate::container::stored_fields;
 use crate::fragment::Fragment;
 use crate::meta::schema::ArraySchema;
 use crate::meta::slots::Field;
-use crate::meta::value::Bounds;
 use crate::open::Array;
 use crate::read::sparse::Decoded;
 use crate::verify::{Checker, cells_of, misplaced, tile_cells};
@@ -182,14 +181,13 @@ impl Job<'_> {
         let attributes = self.schema.attributes.len();
         let dims = &self.schema.dimensions;
         let coords = || decoded.iter().skip(attributes).take(dims.len());
-        let mbr: Option<Vec<Bounds>> = coords().zip(dims).map(|(cells, dim)| cells.range(dim)).collect();
+        let has_box = coords().zip(dims).all(|(cells, dim)| cells.range(dim).is_some());
         let cells: Vec<_> = coords().map(|cells| cells_of(cells.clone())).collect();
         let wrong = misplaced(self.fragment, &self.schema, &cells).map(|(_, why)| why);
-        let (Some(mbr), None) = (mbr, &wrong) else {
+        if !has_box || wrong.is_some() {
             self.lost(tile, "coordinates", wrong.as_deref().unwrap_or("there are none"));
             return Ok(None);
-        };
-        self.end.mbrs.push(mbr);
+        }
         self.end.last_tile_cells = self.fragment.cells_of(tile);
         self.kept += 1;
         let count = usize::try_from(self.end.last_tile_cells)

@@ -188,11 +188,9 @@ impl Cells {
 fn gather_fixed(data: &[u8], size: usize, indexes: &[u32]) -> Vec<u8> {
     fn by_width<const N: usize>(data: &[u8], indexes: &[u32]) -> Vec<u8> {
         let (cells, _) = data.as_chunks::<N>();
-        let mut out = Vec::with_capacity(indexes.len() * N);
-        for index in indexes {
-            out.extend_from_slice(cells.within(*index as usize..*index as usize + 1).as_flattened());
-        }
-        out
+        // One size for all: a slice of a cell would be copied by a call each.
+        let cell = |index: &u32| cells.get(*index as usize).copied().unwrap_or([0; N]);
+        indexes.iter().map(cell).collect::<Vec<[u8; N]>>().into_flattened()
     }
     match size {
         1 => by_width::<1>(data, indexes),

@@ -68,8 +68,6 @@ pub(crate) struct FragmentPlan {
 pub(crate) struct FragmentEnd {
     /// The box of the cells; a sparse fragment takes it from its MBRs.
     pub(crate) domain: Option<Vec<Bounds>>,
-    /// One MBR per tile of a sparse fragment.
-    pub(crate) mbrs: Vec<Vec<Bounds>>,
     /// Cells of the last tile; of a dense fragment those of every tile.
     pub(crate) last_tile_cells: u64,
     /// Delete conditions already applied to the cells.
@@ -91,6 +89,8 @@ struct FieldCodec {
     data: TileCodec,
     offsets: Option<TileCodec>,
     validity: Option<TileCodec>,
+    /// Of a dimension, whose ranges are the MBRs.
+    dimension: Option<Dimension>,
 }
 
 /// The files and lists of a field.
@@ -109,6 +109,8 @@ struct Lists {
     var_sizes: Vec<u64>,
     validity_offsets: Vec<u64>,
     stats: Vec<TileStats>,
+    /// The ranges of a dimension.
+    ranges: Vec<Bounds>,
     sizes: [u64; 3],
 }
 
@@ -119,6 +121,7 @@ struct EncodedTile {
     validity: Vec<u8>,
     var_size: u64,
     stats: TileStats,
+    range: Option<Bounds>,
 }
 
 /// Writes one fragment. Removes its files if dropped without [`FragmentWriter::finish`].
@@ -193,12 +196,11 @@ impl FragmentWriter {
         };
         let presence = Presence::of(kind, is_dimension);
         let data = codec(filters, kind, version, key)?;
-        Ok((FieldCodec { field, kind, presence, data, offsets, validity }, files))
-    }
-
-    /// The fields that tiles bring, in order.
-    pub(crate) fn fields(&self) -> Vec<Field> {
-        self.codecs.iter().map(|codec| codec.field).collect()
+        let dimension = match field {
+            Field::Dimension(i) => schema.dimensions.get(i).cloned(),
+            _ => None,
+        };
+        Ok((FieldCodec { field, kind, presence, data, offsets, validity, dimension }, files))
     }
 
     /// Appends tiles, filtered in parallel while earlier ones are written.
@@ -251,6 +253,14 @@ impl FragmentWriter {
         Ok(FinishedFragment { name, bytes, tiles: self.tiles as u64, _registered: registered, mark })
     }
 
+    /// The MBR of each tile of a sparse fragment.
+    fn mbrs(&self) -> Vec<Vec<Bounds>> {
+        let dimensions = self.codecs.iter().zip(&self.files).filter(|(codec, _)| codec.dimension.is_some());
+        let ranges: Vec<&[Bounds]> = dimensions.map(|(_, files)| files.lists.ranges.as_slice()).collect();
+        let of_tile = |tile: usize| ranges.iter().filter_map(|of| of.get(tile).cloned()).collect();
+        (0..self.tiles).map(of_tile).collect()
+    }
+
     fn metadata(&self, end: &FragmentEnd) -> Result<Vec<u8>> {
         let (schema, key) = (&self.plan.schema, self.plan.key.as_ref());
         let (dense, version) = (schema.kind == ArrayKind::Dense, self.plan.version);
@@ -267,10 +277,11 @@ impl FragmentWriter {
             out.extend_from_slice(&GenericTile::write(payload, version, key)?);
             Ok(at)
         };
+        let mbrs = self.mbrs();
         let tree = if dense {
             RTree { fanout: 10, levels: Vec::new() }
         } else {
-            RTree::build(&schema.dimensions, &end.mbrs)?
+            RTree::build(&schema.dimensions, &mbrs)?
         };
         let rtree = put(&tree.write())?;
         let mut numbers = |pick: &dyn Fn(&Lists) -> &Vec<u64>| -> Result<Vec<u64>> {
@@ -323,7 +334,7 @@ impl FragmentWriter {
         };
         let non_empty_domain = match &end.domain {
             Some(domain) => Some(domain.clone()),
-            None => union(&end.mbrs),
+            None => union(&mbrs),
         };
         let footer = Footer {
             version,
@@ -448,6 +459,7 @@ fn union(mbrs: &[Vec<Bounds>]) -> Option<Vec<Bounds>> {
 impl FieldCodec {
     fn encode(&self, cells: &TileCells, real: &[Span<usize>]) -> Result<EncodedTile> {
         let stats = of_tile(cells, self.kind, self.presence, real);
+        let range = self.dimension.as_ref().map(|dimension| mbr_of(dimension, cells)).transpose()?;
         let (mut fixed, mut var, mut validity) = (Vec::new(), Vec::new(), Vec::new());
         let mut var_size = 0;
         match (&self.offsets, &cells.offsets) {
@@ -469,7 +481,7 @@ impl FieldCodec {
             (None, None) => {}
             _ => return Err(Error::internal("cells and their field disagree on nulls")),
         }
-        Ok(EncodedTile { fixed, var, validity, var_size, stats })
+        Ok(EncodedTile { fixed, var, validity, var_size, stats, range })
     }
 
     fn tile_values(&self, lists: &Lists, pick: fn(&TileStats) -> &Vec<u8>) -> TileValues {
@@ -501,6 +513,7 @@ impl FieldFiles {
         self.lists.var_sizes.push(tile.var_size);
         self.lists.validity_offsets.push(*validity);
         self.lists.stats.push(tile.stats);
+        self.lists.ranges.extend(tile.range);
         self.fixed_file.write(&tile.fixed)?;
         *fixed += tile.fixed.len() as u64;
         if let Some(file) = &mut self.var_file {

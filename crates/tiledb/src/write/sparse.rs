@@ -1,20 +1,15 @@
 //! Sparse writes (spec §8.3): cells with their coordinates, sorted into tiles.
 
 use arrow_array::RecordBatch;
-use tesselle_core::driver::parallel;
 use tesselle_core::{At, Within, setters};
 
 use super::array::{ArrayWriter, Written};
 use super::cells::Cells;
 use super::commit::{commit, fragment_path};
-use super::fragment::{
-    FinishedFragment, FragmentEnd, FragmentPlan, FragmentWriter, TileSet, mbr_of, stored_fields,
-};
+use super::fragment::{FinishedFragment, FragmentEnd, FragmentPlan, FragmentWriter, TileSet, stored_fields};
 use super::name::stamp;
 use super::order::{GlobalOrder, Ordered};
 use crate::meta::schema::ArrayKind;
-use crate::meta::slots::Field;
-use crate::meta::value::Bounds;
 use crate::{Error, Result};
 
 /// The behavior when two cells of a write share coordinates and the array does not allow it.
@@ -170,33 +165,20 @@ impl ArrayWriter {
         }
         let indexes = self.ordered(coords, plan.with_timestamps, options)?;
         let mut writer = FragmentWriter::create(plan)?;
-        let mut mbrs = Vec::new();
         let capacity = usize::try_from(self.schema.capacity).unwrap_or(usize::MAX);
         let tiles: Vec<&[u32]> = indexes.chunks(capacity).collect();
         let total: usize = columns.iter().map(Cells::bytes).sum();
         let per_tile = (total / tiles.len().max(1)).max(1);
         for group in tiles.chunks((GROUP_BYTES / per_tile).clamp(1, 1024)) {
             self.check_canceled()?;
-            let sets: Vec<TileSet> = parallel::map(group, |indexes| TileSet {
-                fields: columns.iter().map(|column| column.gather(indexes)).collect(),
-                real: std::iter::once(0..indexes.len()).collect(),
-            });
-            for set in &sets {
-                mbrs.push(self.mbr(&writer.fields(), set)?);
-            }
-            writer.append(&sets)?;
+            writer.append_made(group, |indexes| {
+                let fields = columns.iter().map(|column| column.gather(indexes)).collect();
+                Ok(TileSet { fields, real: std::iter::once(0..indexes.len()).collect() })
+            })?;
         }
         let last_tile_cells = tiles.last().map_or(0, |tile| tile.len() as u64);
-        let fragment = writer.finish(&FragmentEnd { mbrs, last_tile_cells, ..FragmentEnd::default() })?;
+        let fragment = writer.finish(&FragmentEnd { last_tile_cells, ..FragmentEnd::default() })?;
         Ok(Some((fragment, indexes.len() as u64)))
-    }
-
-    pub(crate) fn mbr(&self, fields: &[Field], set: &TileSet) -> Result<Vec<Bounds>> {
-        let dims = fields.iter().zip(&set.fields).filter_map(|(field, cells)| match field {
-            Field::Dimension(i) => self.schema.dimensions.get(*i).map(|dim| mbr_of(dim, cells)),
-            _ => None,
-        });
-        dims.collect()
     }
 
     /// The cells in global order, with duplicates resolved.

@@ -227,11 +227,20 @@ fn numbers<T: Number>(tile: &TileCells, presence: Presence, real: &[Range<usize>
         let cells = tile.data.within(run.start * T::SIZE..run.end * T::SIZE);
         match tile.validity.as_ref().and_then(|validity| validity.get(run.clone())) {
             None => {
-                for cell in cells.chunks_exact(T::SIZE) {
-                    bounds = widen(bounds, T::of(cell));
-                }
-                if adding {
-                    adding = cells.chunks_exact(T::SIZE).all(|cell| T::of(cell).add_to(&mut stats.sum));
+                let values = || cells.chunks_exact(T::SIZE).map(T::of);
+                // Each result depends on the one before it, so bounds and sum are computed in one loop.
+                match (presence.min_max, adding) {
+                    (false, false) => {}
+                    (true, false) => bounds = values().fold(bounds, widen),
+                    (false, true) => adding = values().all(|value| value.add_to(&mut stats.sum)),
+                    (true, true) => {
+                        let mut sum = stats.sum;
+                        for value in values() {
+                            bounds = widen(bounds, value);
+                            adding = adding && value.add_to(&mut sum);
+                        }
+                        stats.sum = sum;
+                    }
                 }
                 seen |= !cells.is_empty();
             }

@@ -16,6 +16,8 @@ use crate::storage::{Staged, StagedPath};
 const BUFFER: usize = 1 << 20;
 /// Appends of at least this size are not worth another copy.
 const DIRECT: usize = 128 << 10;
+/// After this many bytes, the system starts to write them to the disk.
+const STARTED: u64 = 8 << 20;
 
 pub(super) struct StagedFile {
     storage: LocalStorage,
@@ -23,6 +25,8 @@ pub(super) struct StagedFile {
     file: Option<File>,
     buffer: Vec<u8>,
     flushed: u64,
+    /// Bytes that the system has started to write to the disk.
+    started: u64,
     staging: PathBuf,
     /// The target path, following links.
     target: String,
@@ -54,6 +58,7 @@ impl StagedFile {
                         file: Some(file),
                         buffer: Vec::new(),
                         flushed: 0,
+                        started: 0,
                         staging,
                         target: target.to_owned(),
                         name: name.to_owned(),
@@ -78,7 +83,24 @@ impl StagedFile {
         self.flushed += buffer.len() as u64;
         self.buffer = buffer;
         self.buffer.clear();
+        self.start_writing();
         Ok(())
+    }
+
+    /// Lets the system write to the disk what is complete, so that the commit does not wait for all of it. On Linux the
+    /// advice that bytes are not needed does that, and keeps them in memory while they are not written yet.
+    fn start_writing(&mut self) {
+        let len = self.flushed - self.started;
+        if len < STARTED {
+            return;
+        }
+        #[cfg(target_os = "linux")]
+        if let Some(file) = &self.file {
+            let len = std::num::NonZeroU64::new(len);
+            // Where the system refuses, the commit takes longer.
+            let _ = rustix::fs::fadvise(file, self.started, len, rustix::fs::Advice::DontNeed);
+        }
+        self.started = self.flushed;
     }
 
     fn finish(&mut self) -> Result<()> {
@@ -119,6 +141,7 @@ impl Staged for StagedFile {
             let target = self.target.clone();
             self.file()?.write_all(bytes).map_err(failed("write", &target))?;
             self.flushed += bytes.len() as u64;
+            self.start_writing();
             return Ok(());
         }
         if self.buffer.len() + bytes.len() > BUFFER {

@@ -140,6 +140,9 @@ fn contested(array: &Array) -> Vec<bool> {
     }
     let mut out: Vec<bool> = fragments.iter().map(|fragment| fragment.footer.has_timestamps).collect();
     for (i, a) in fragments.iter().enumerate() {
+        if out.iter().all(|contested| *contested) {
+            break;
+        }
         for (j, b) in fragments.iter().enumerate().skip(i + 1) {
             let decided = out.get(i) == Some(&true) && out.get(j) == Some(&true);
             if !decided && overlap(a, b) {
@@ -247,7 +250,7 @@ fn fields_of(
         .iter()
         .map(|column| column_tiles(array, fragment, column))
         .collect::<Result<_>>()?;
-    let processed = fragment.processed_conditions()?;
+    let processed = if array.deletes.is_empty() { Vec::new() } else { fragment.processed_conditions()? };
     let has_timestamps = fragment.footer.has_timestamps;
     let applies = |delete: &crate::open::Delete| {
         let late_enough = has_timestamps || delete.timestamp >= fragment.name.start;
@@ -440,17 +443,9 @@ fn slabs(
         Ok((member, member.mbr.at(dim)?))
     };
     let members: Vec<(&Boxed, &Bounds)> = group.iter().map(member).collect::<Result<_>>()?;
-    // The group is sorted by lower ends; a cut is a lower end after enough cells.
-    let mut cuts: Vec<&Scalar> = Vec::new();
-    let mut cells = 0_u64;
-    for (member, range) in &members {
-        let last = cuts.last().copied().or(members.first().map(|(_, first)| &first.low));
-        let rises = last.is_some_and(|last| range.low.compare(last) == Some(Ordering::Greater));
-        if cells >= slab_cells / 2 && rises {
-            cuts.push(&range.low);
-            cells = 0;
-        }
-        cells = cells.saturating_add(member.tile.cells);
+    let cuts = cuts(&members, slab_cells / 2);
+    if cuts.is_empty() {
+        return Ok(vec![(members.iter().map(|(member, _)| member.tile).collect(), None)]);
     }
     let cut_of = |value: &Scalar| -> Result<Cut> {
         let mut bytes = Vec::new();
@@ -475,4 +470,59 @@ fn slabs(
         out.push((tiles, Some(slab)));
     }
     Ok(out)
+}
+
+/// Where to cut the space of tiles, given with their ranges and sorted by lower ends: at lower ends that are at least `apart`
+/// cells apart. A tile that reaches across a cut is read on both sides, so there is no cut where such tiles have more than
+/// half as many cells: among tiles that all span the whole space, cuts would only multiply the work.
+fn cuts<'a>(members: &[(&Boxed, &'a Bounds)], apart: u64) -> Vec<&'a Scalar> {
+    let mut by_end: Vec<&(&Boxed, &Bounds)> = members.iter().collect();
+    by_end.sort_by(|a, b| a.1.high.compare(&b.1.high).unwrap_or(Ordering::Equal));
+    let mut by_end = by_end.into_iter().peekable();
+    let (mut cuts, mut last): (Vec<&Scalar>, _) = (Vec::new(), members.first().map(|first| &first.1.low));
+    // The cells of tiles that begin before this one, of those that also end before it, and those before the last cut.
+    let (mut begun, mut ended, mut before) = (0_u64, 0_u64, 0_u64);
+    for (member, range) in members {
+        while let Some((other, _)) =
+            by_end.next_if(|(_, other)| other.high.compare(&range.low) == Some(Ordering::Less))
+        {
+            ended = ended.saturating_add(other.tile.cells);
+        }
+        let (own, across) = (begun.saturating_sub(before), begun.saturating_sub(ended));
+        let rises = last.is_some_and(|last| range.low.compare(last) == Some(Ordering::Greater));
+        if own >= apart && across <= own / 2 && rises {
+            cuts.push(&range.low);
+            (last, before) = (Some(&range.low), begun);
+        }
+        begun = begun.saturating_add(member.tile.cells);
+    }
+    cuts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn boxed(ranges: &[(i64, i64)]) -> Vec<Boxed> {
+        let mbr = |(low, high): &(i64, i64)| vec![Bounds { low: (*low).into(), high: (*high).into() }];
+        let tile = TileRef { fragment: 0, tile: 0, cells: 10 };
+        ranges.iter().map(|range| Boxed { tile, mbr: mbr(range) }).collect()
+    }
+
+    fn cut(ranges: &[(i64, i64)], apart: u64) -> Vec<Scalar> {
+        let boxed = boxed(ranges);
+        let members: Vec<(&Boxed, &Bounds)> = boxed.iter().map(|member| (member, &member.mbr[0])).collect();
+        cuts(&members, apart).into_iter().cloned().collect()
+    }
+
+    #[test]
+    fn space_is_cut_where_few_tiles_reach_across() {
+        // Two fragments of stripes, shifted by half a stripe.
+        let stripes: Vec<(i64, i64)> = (0..20).map(|i| (i * 5, i * 5 + 9)).collect();
+        assert_eq!(cut(&stripes, 40), [20, 40, 60, 80].map(|at: i64| Scalar::from(at)));
+        // Each covers nearly everything: no cut separates them.
+        let whole: Vec<(i64, i64)> = (0..20).map(|i| (i, 1000 - i)).collect();
+        assert_eq!(cut(&whole, 40), []);
+        assert_eq!(cut(&[(0, 9); 20], 40), []);
+    }
 }

@@ -412,7 +412,6 @@ impl Output<'_> {
             fields.extend([special(|tile| &tile.delete_timestamps), special(|tile| &tile.conditions)]);
         }
         let set = TileSet { fields, real: std::iter::once(0..picks.len()).collect() };
-        self.end.mbrs.push(self.array.mbr(&self.writer.fields(), &set)?);
         self.end.last_tile_cells = picks.len() as u64;
         self.tiles.push(set);
         if self.tiles.len() < GROUP {
