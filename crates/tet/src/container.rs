@@ -24,7 +24,8 @@ pub struct File {
 }
 
 impl File {
-    /// Opens a file: superblock, directory, index and footer are read and checked, payloads are not read.
+    /// Opens a file: superblock, directory, index and footer are read and checked, payloads are not read. The
+    /// rows of a large index are read and checked when they are needed.
     pub fn open(location: &Location, options: &OpenOptions) -> Result<Self> {
         Ok(Self::with_catalog(location, Catalog::open(location, &options.limits)?, &options.limits))
     }
@@ -88,15 +89,15 @@ impl Container for File {
     }
 
     fn chunks(&self, limit: Option<usize>) -> Result<Vec<Value>> {
-        Ok(crate::describe::chunks(&self.opened, limit))
+        crate::describe::chunks(&self.opened, limit)
     }
 
     fn chunk_count(&self) -> Option<u64> {
-        Some(self.opened.catalog.index.len())
+        Some(self.opened.catalog.rows.len())
     }
 
     fn layout(&self) -> Result<LayoutMap> {
-        Ok(layout::layout(&self.opened))
+        layout::layout(&self.opened)
     }
 
     fn verify(&self, depth: Depth, driver: &Driver, report: &mut Report) -> Result<()> {

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use tesselle_core::{ColumnDescription, ColumnRole, Description, Error, Result, TableDescription};
 
 use crate::meta::directory::{BLOB_OFFSET, Dataset, MAX_RANK};
+use crate::meta::index::DatasetRows;
 use crate::meta::superblock::LAYOUT_VERSION;
 use crate::meta::zone::scalar;
 use crate::open::Opened;
@@ -27,14 +28,15 @@ pub(crate) fn describe(opened: &Opened) -> Result<Description> {
     );
     description.extra.insert("history".into(), serde_json::to_value(history).map_err(failed)?);
     description.extra.insert("file_bytes".into(), catalog.file_len.into());
-    description.extra.insert("chunk_count".into(), catalog.index.len().into());
+    description.extra.insert("chunk_count".into(), catalog.rows.len().into());
     description.extra.insert("footer_version".into(), footer.map(|footer| footer.tail.version).into());
     description.extra.insert("secondary_index".into(), catalog.secondary_range().is_some().into());
     description.extra.insert("superblock".into(), superblock(opened));
     description.extra.insert("directory".into(), directory(opened));
     description.extra.insert("footer".into(), footer_facts(opened));
-    let tables = catalog.datasets.iter().enumerate().map(|(id, dataset)| table(opened, id, dataset));
-    description.tables = tables.collect();
+    let rows = opened.summaries()?;
+    let tables = catalog.datasets.iter().zip(&rows).enumerate();
+    description.tables = tables.map(|(id, (dataset, rows))| table(opened, id, dataset, rows)).collect();
     Ok(description)
 }
 
@@ -75,16 +77,15 @@ fn footer_facts(opened: &Opened) -> Value {
     })
 }
 
-fn table(opened: &Opened, id: usize, dataset: &Dataset) -> TableDescription {
+fn table(opened: &Opened, id: usize, dataset: &Dataset, rows: &DatasetRows) -> TableDescription {
     let grid = opened.catalog.grids.get(id).and_then(|grid| grid.as_ref().ok());
-    let rows = opened.catalog.index.datasets.get(id);
     let mut extra = Map::new();
     extra.insert("dtype".into(), dataset.dtype_name().into());
     extra.insert("shape".into(), dataset.shape.clone().into());
     extra.insert("chunk_shape".into(), dataset.chunk_shape.clone().into());
-    extra.insert("chunks".into(), rows.map_or(0, |rows| rows.count).into());
+    extra.insert("chunks".into(), rows.count.into());
     extra.insert("raw_bytes".into(), grid.map(|grid| grid.bytes).into());
-    extra.insert("stored_bytes".into(), rows.map_or(0, |rows| rows.stored_bytes).into());
+    extra.insert("stored_bytes".into(), rows.stored_bytes.into());
     let column = |name: String, kind: String, role| ColumnDescription {
         name,
         kind,
@@ -100,11 +101,11 @@ fn table(opened: &Opened, id: usize, dataset: &Dataset) -> TableDescription {
 }
 
 /// The rows of the index as JSON, in file order.
-pub(crate) fn chunks(opened: &Opened, limit: Option<usize>) -> Vec<Value> {
+pub(crate) fn chunks(opened: &Opened, limit: Option<usize>) -> Result<Vec<Value>> {
     let datasets = &opened.catalog.datasets;
-    let rows = opened.catalog.index.iter().take(limit.unwrap_or(usize::MAX));
+    let rows = opened.index()?.iter().take(limit.unwrap_or(usize::MAX));
     let zones = opened.zones();
-    rows.map(|row| {
+    let shown = rows.map(|row| {
         let id = usize::try_from(row.dataset_id).unwrap_or(usize::MAX);
         let dataset = datasets.get(id);
         let grid = opened.catalog.grids.get(id).and_then(|grid| grid.as_ref().ok());
@@ -130,6 +131,6 @@ pub(crate) fn chunks(opened: &Opened, limit: Option<usize>) -> Vec<Value> {
             "max": bounds.as_ref().map(|(_, max)| max),
             "nulls": zone.map(|zone| zone.nulls),
         })
-    })
-    .collect()
+    });
+    Ok(shown.collect())
 }

@@ -1,10 +1,10 @@
 //! The byte map of a file.
 
-use tesselle_core::{Extent, FileLayout, LayoutMap, Role};
+use tesselle_core::{Extent, FileLayout, LayoutMap, Result, Role};
 
 use crate::meta::align8;
 use crate::meta::directory::{BLOB_OFFSET, Dataset};
-use crate::meta::index::Header;
+use crate::meta::index::{Header, Index};
 use crate::meta::superblock::Superblock;
 use crate::open::Opened;
 
@@ -12,17 +12,17 @@ use crate::open::Opened;
 const LISTED: u64 = 1 << 16;
 
 /// Every byte range of a file with its meaning.
-pub(crate) fn layout(opened: &Opened) -> LayoutMap {
+pub(crate) fn layout(opened: &Opened) -> Result<LayoutMap> {
     let catalog = &opened.catalog;
     let mut extents =
         vec![Extent::new(0..Superblock::LEN as u64, Role::Header, "superblock: TETR, layout version 1")];
     if !catalog.datasets.is_empty() {
         front(opened, &mut extents);
-        payloads(opened, &mut extents);
+        payloads(opened, opened.index()?, &mut extents);
     }
     footer(opened, &mut extents);
     let file = FileLayout { file: opened.location.name().to_owned(), size: catalog.file_len, extents };
-    LayoutMap { files: vec![file.close_gaps()] }
+    Ok(LayoutMap { files: vec![file.close_gaps()] })
 }
 
 fn front(opened: &Opened, extents: &mut Vec<Extent>) {
@@ -53,16 +53,16 @@ fn front(opened: &Opened, extents: &mut Vec<Extent>) {
         extents.push(Extent::new(
             rows..end,
             Role::Index,
-            format!("chunk index: {} rows", catalog.index.len()),
+            format!("chunk index: {} rows", catalog.rows.len()),
         ));
     }
 }
 
-fn payloads(opened: &Opened, extents: &mut Vec<Extent>) {
+fn payloads(opened: &Opened, index: &Index, extents: &mut Vec<Extent>) {
     let catalog = &opened.catalog;
     let named = |id: u64| usize::try_from(id).ok().and_then(|id| catalog.datasets.get(id));
-    if catalog.index.len() <= LISTED {
-        for row in catalog.index.iter() {
+    if index.len() <= LISTED {
+        for row in index.iter() {
             let dataset = named(row.dataset_id);
             let chunk = row.chunk(dataset.map_or(0, Dataset::rank));
             let content = match dataset {
@@ -84,7 +84,7 @@ fn payloads(opened: &Opened, extents: &mut Vec<Extent>) {
         let extent = Extent::new(range, Role::Data, format!("{chunks} chunks of '{name}'"));
         extents.push(extent.table(name).column("value"));
     };
-    for row in catalog.index.iter() {
+    for row in index.iter() {
         match &mut run {
             Some((id, range, chunks)) if *id == row.dataset_id && range.end == row.payload_offset => {
                 range.end = row.span().end;

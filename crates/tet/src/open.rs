@@ -1,15 +1,18 @@
 //! An opened file: its checked metadata, its bytes, and how a chunk is found and decoded.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use bytes::Bytes;
 use tesselle_codec::compress::zstd;
+use tesselle_core::driver::default_driver;
 use tesselle_core::{Context, Error, Limits, Location, Result};
 
 use crate::meta::catalog::Catalog;
 use crate::meta::geometry::Grid;
-use crate::meta::index::{Codec, Row};
+use crate::meta::index::{Codec, DatasetRows, Index, Row};
+use crate::meta::rows::Lookup;
 use crate::read::zones::Zones;
 
 /// The state shared by all views of a file.
@@ -32,10 +35,14 @@ impl Opened {
         let grid = stated.as_ref().map_err(|error| {
             Error::new(error.kind(), error.message().to_owned()).class(error.class_name())
         })?;
-        let rows = self.catalog.index.datasets.get(id);
-        let (capacity, count) = rows.map_or((0, 0), |rows| (rows.capacity, rows.count));
         // A shape is untrusted: a size that the rows cannot decode to by far is an error before allocation.
-        if grid.bytes > capacity.saturating_mul(64).saturating_add(16 << 20) {
+        let most = |capacity: u64| capacity.saturating_mul(64).saturating_add(16 << 20);
+        if self.catalog.rows.whole().is_none() && grid.bytes <= most(self.catalog.payload_end) {
+            return Ok(grid);
+        }
+        let rows = self.index()?.datasets.get(id);
+        let (capacity, count) = rows.map_or((0, 0), |rows| (rows.capacity, rows.count));
+        if grid.bytes > most(capacity) {
             return Err(Error::corrupt(format!(
                 "the shape states {} bytes, but its {count} chunks decode to at most {capacity}",
                 grid.bytes
@@ -54,17 +61,70 @@ impl Opened {
         self.catalog.datasets.get(id).map_or("", |dataset| dataset.name.as_str())
     }
 
-    /// The index row of a chunk, checked against the geometry.
-    pub(crate) fn chunk_row(&self, id: usize, grid: &Grid, chunk: &[u64]) -> Result<Row> {
+    /// The complete index, read and checked on first use.
+    pub(crate) fn index(&self) -> Result<&Index> {
+        let rows = &self.catalog.rows;
+        if rows.whole().is_none() {
+            self.answer(&rows.range(), self.location.read_range(rows.range())?)?;
+        }
+        rows.whole().ok_or_else(|| Error::internal("the index was not read"))
+    }
+
+    /// The summary of the rows of each dataset.
+    pub(crate) fn summaries(&self) -> Result<Vec<DatasetRows>> {
+        let (rows, grids) = (&self.catalog.rows, &self.catalog.grids);
+        let unread = rows.unsurveyed(0..grids.len());
+        if !unread.is_empty() {
+            default_driver()?.try_map(unread, |range| {
+                rows.survey(&range, &self.location.read_range(range.clone())?, grids);
+                Ok(())
+            })?;
+        }
+        let known: Option<Vec<DatasetRows>> = (0..grids.len()).map(|id| rows.dataset(id)).collect();
+        known.map_or_else(|| Ok(self.index()?.datasets.clone()), Ok)
+    }
+
+    /// The index row of a chunk, checked against the geometry, as far as it was read. No I/O.
+    pub(crate) fn find_row(&self, id: usize, grid: &Grid, chunk: &[u64]) -> Result<Result<Row, Range<u64>>> {
         let piece = || format!("chunk {chunk:?} of '{}'", self.name(id));
-        let Some((number, row)) = self.catalog.index.find(id, &self.catalog.grids, chunk) else {
-            return Err(Error::corrupt("the chunk is not in the index")
+        let found = self.catalog.rows.find(id, &self.catalog.grids, chunk);
+        match found.in_file(self.location.path()).in_piece(piece)? {
+            Lookup::Ask(range) => Ok(Err(range)),
+            Lookup::Missing => Err(Error::corrupt("the chunk is not in the index")
                 .class("missing_chunk")
                 .file(self.location.path())
-                .piece(piece()));
-        };
-        self.check_row(grid, chunk, number, &row).in_file(self.location.path()).in_piece(piece)?;
-        Ok(row)
+                .piece(piece())),
+            Lookup::Row(number, row) => {
+                self.check_row(grid, chunk, number, &row).in_file(self.location.path()).in_piece(piece)?;
+                Ok(Ok(row))
+            }
+        }
+    }
+
+    /// The codec of the first chunk of a dataset; raw without one.
+    pub(crate) fn first_codec(&self, id: usize, grid: &Grid) -> Result<Codec> {
+        if let Some(index) = self.catalog.rows.whole() {
+            return Ok(index.datasets.get(id).map_or(Codec::Raw, |rows| rows.codec));
+        }
+        if grid.chunks == 0 {
+            return Ok(Codec::Raw);
+        }
+        self.chunk_row(id, grid, &vec![0; grid.rank()]).map(|row| row.codec)
+    }
+
+    /// Takes the bytes that [`Opened::find_row`] requires.
+    pub(crate) fn answer(&self, range: &Range<u64>, bytes: Bytes) -> Result<()> {
+        self.catalog.rows.answer(range, bytes, &self.catalog.grids).in_file(self.location.path())
+    }
+
+    /// The index row of a chunk, checked against the geometry.
+    pub(crate) fn chunk_row(&self, id: usize, grid: &Grid, chunk: &[u64]) -> Result<Row> {
+        loop {
+            match self.find_row(id, grid, chunk)? {
+                Ok(row) => return Ok(row),
+                Err(range) => self.answer(&range, self.location.read_range(range.clone())?)?,
+            }
+        }
     }
 
     fn check_row(&self, grid: &Grid, chunk: &[u64], number: u64, row: &Row) -> Result<()> {
@@ -114,7 +174,7 @@ impl Opened {
     }
 
     /// The bytes of a spilled document, if it is small enough.
-    pub(crate) fn spill(&self, range: std::ops::Range<u64>) -> Result<Bytes> {
+    pub(crate) fn spill(&self, range: Range<u64>) -> Result<Bytes> {
         if range.end - range.start > self.limits.metadata_bytes {
             return Err(Error::limit("a spilled document is larger than the limit").offset(range.start));
         }

@@ -1,6 +1,7 @@
 //! Verification of a file that opens. The kinds of the findings are the names of the checks.
 //!
-//! Errors that `open` detects are not checked again: rows are inside the file and have known codecs.
+//! Errors that `open` detects, or the reading of the complete index, are not checked again: rows are inside the file and
+//! have known codecs.
 
 use std::collections::HashSet;
 
@@ -8,7 +9,7 @@ use tesselle_core::driver::parallel;
 use tesselle_core::{Depth, Driver, Error, Finding, Report, Result, Severity};
 
 use crate::meta::directory::Dataset;
-use crate::meta::index::{Codec, Row};
+use crate::meta::index::{Codec, Index, Row};
 use crate::meta::limits;
 use crate::meta::secondary::SecondaryDocument;
 use crate::meta::statistics::{ChunkStatistics, DatasetStatistics, secondary_document};
@@ -23,14 +24,15 @@ const BATCH: u64 = 4096;
 /// Runs the checks.
 pub(crate) fn verify(opened: &Opened, depth: Depth, driver: &Driver, report: &mut Report) -> Result<()> {
     let file = opened.location.path();
-    if !dataset_ids(opened, report) || !tensor_bytes(opened, report) {
+    let index = opened.index()?;
+    if !dataset_ids(opened, index, report) || !tensor_bytes(opened, index, report) {
         return Ok(());
     }
-    payload_places(opened, report);
-    payload_offsets(opened, report);
-    chunk_coords(opened, report);
-    payload_order(opened, report);
-    let rows = opened.catalog.index.len();
+    payload_places(opened, index, report);
+    payload_offsets(opened, index, report);
+    chunk_coords(opened, index, report);
+    payload_order(opened, index, report);
+    let rows = index.len();
     let decoded = match depth {
         Depth::Quick => 0,
         Depth::Pieces => rows.min(SAMPLE),
@@ -58,9 +60,9 @@ fn dataset_of(row: &Row) -> usize {
     usize::try_from(row.dataset_id).unwrap_or(usize::MAX)
 }
 
-fn dataset_ids(opened: &Opened, report: &mut Report) -> bool {
+fn dataset_ids(opened: &Opened, index: &Index, report: &mut Report) -> bool {
     let count = opened.catalog.datasets.len();
-    for (number, row) in opened.catalog.index.iter().enumerate() {
+    for (number, row) in index.iter().enumerate() {
         if dataset_of(&row) >= count {
             let message =
                 format!("chunk {number} refers to dataset {}, but there are {count}", row.dataset_id);
@@ -70,11 +72,11 @@ fn dataset_ids(opened: &Opened, report: &mut Report) -> bool {
     report.ok()
 }
 
-fn tensor_bytes(opened: &Opened, report: &mut Report) -> bool {
+fn tensor_bytes(opened: &Opened, index: &Index, report: &mut Report) -> bool {
     const KIND: &str = "dataset_tensor_bytes";
     let catalog = &opened.catalog;
     let mut sums = vec![0_u128; catalog.datasets.len()];
-    for (number, row) in catalog.index.iter().enumerate() {
+    for (number, row) in index.iter().enumerate() {
         let id = dataset_of(&row);
         let (Some(sum), Some(Ok(grid))) = (sums.get_mut(id), catalog.grids.get(id)) else { continue };
         *sum += u128::from(row.raw_len);
@@ -88,7 +90,7 @@ fn tensor_bytes(opened: &Opened, report: &mut Report) -> bool {
         }
     }
     for (id, (grid, sum)) in catalog.grids.iter().zip(sums).enumerate() {
-        let rows = catalog.index.datasets.get(id).map_or(0, |rows| rows.count);
+        let rows = index.datasets.get(id).map_or(0, |rows| rows.count);
         let wrong = match grid {
             Err(error) => Some(error.message().to_owned()),
             Ok(grid) if grid.chunks != rows => Some(format!("{rows} chunks, the grid has {}", grid.chunks)),
@@ -105,9 +107,9 @@ fn tensor_bytes(opened: &Opened, report: &mut Report) -> bool {
 }
 
 /// Checks that payloads are after the index; one before its end would be read from another structure.
-fn payload_places(opened: &Opened, report: &mut Report) {
+fn payload_places(opened: &Opened, index: &Index, report: &mut Report) {
     let front = opened.catalog.front_end();
-    for (number, row) in opened.catalog.index.iter().enumerate() {
+    for (number, row) in index.iter().enumerate() {
         if row.payload_offset < front && row.stored_len > 0 {
             let message = format!(
                 "the payload of chunk {number} starts at byte {}, before the end of the index at byte {front}",
@@ -120,8 +122,8 @@ fn payload_places(opened: &Opened, report: &mut Report) {
 }
 
 /// Two chunks have no byte in common.
-fn payload_offsets(opened: &Opened, report: &mut Report) {
-    let rows = || opened.catalog.index.iter();
+fn payload_offsets(opened: &Opened, index: &Index, report: &mut Report) {
+    let rows = || index.iter();
     let apart = |a: &Row, b: &Row| a.payload_offset < b.payload_offset && a.span().end <= b.payload_offset;
     if rows().zip(rows().skip(1)).all(|(a, b)| apart(&a, &b)) {
         return;
@@ -149,12 +151,12 @@ fn payload_offsets(opened: &Opened, report: &mut Report) {
     }
 }
 
-fn chunk_coords(opened: &Opened, report: &mut Report) {
+fn chunk_coords(opened: &Opened, index: &Index, report: &mut Report) {
     let catalog = &opened.catalog;
     let mut seen = HashSet::new();
-    for (number, row) in catalog.index.iter().enumerate() {
+    for (number, row) in index.iter().enumerate() {
         let id = dataset_of(&row);
-        if catalog.index.datasets.get(id).is_none_or(|rows| rows.regular) {
+        if index.datasets.get(id).is_none_or(|rows| rows.regular) {
             continue;
         }
         let rank = catalog.datasets.get(id).map_or(0, Dataset::rank);
@@ -166,11 +168,11 @@ fn chunk_coords(opened: &Opened, report: &mut Report) {
     }
 }
 
-fn payload_order(opened: &Opened, report: &mut Report) {
+fn payload_order(opened: &Opened, index: &Index, report: &mut Report) {
     let mut expected = None;
     let mut odd = 0_u64;
     let mut first = None;
-    for (number, row) in opened.catalog.index.iter().enumerate() {
+    for (number, row) in index.iter().enumerate() {
         if expected.is_some_and(|expected| expected != row.payload_offset) {
             odd += 1;
             first.get_or_insert((number, row.payload_offset));
@@ -197,18 +199,18 @@ fn decode(
     driver: &Driver,
     report: &mut Report,
 ) -> Result<Option<Vec<DatasetStatistics>>> {
-    let catalog = &opened.catalog;
+    let (catalog, index) = (&opened.catalog, opened.index()?);
     let embedded = deep && (catalog.zone_range().is_some() || catalog.secondary_range().is_some());
     let mut statistics: Vec<DatasetStatistics> =
         catalog.datasets.iter().map(|_| DatasetStatistics::new()).collect();
     let mut whole = true;
-    driver.progress().expect(catalog.index.iter().take(count as usize).map(|row| row.stored_len).sum());
+    driver.progress().expect(index.iter().take(count as usize).map(|row| row.stored_len).sum());
     let mut start = 0;
     while start < count {
         driver.check_canceled()?;
         let end = count.min(start + BATCH);
         let decoded: Vec<(Row, Result<Option<ChunkStatistics>>)> = driver.install(|| {
-            let rows = (start..end).filter_map(|number| catalog.index.row(number));
+            let rows = (start..end).filter_map(|number| index.row(number));
             parallel::map_with(rows, Vec::new, |scratch, row| {
                 (row, decode_row(opened, &row, embedded, scratch))
             })
@@ -315,8 +317,8 @@ fn zone_maps(opened: &Opened, statistics: &[DatasetStatistics], report: &mut Rep
             report.add(finding(opened, "zone_maps_stale", message).offset(range.start).piece(piece));
         }
     }
-    if document.chunks.len() as u64 != catalog.index.len() {
-        let message = format!("{} zone maps for {} chunks", document.chunks.len(), catalog.index.len());
+    if document.chunks.len() as u64 != catalog.rows.len() {
+        let message = format!("{} zone maps for {} chunks", document.chunks.len(), catalog.rows.len());
         report.add(
             Finding::new(Severity::Warning, "zone_maps", message)
                 .file(opened.location.path())

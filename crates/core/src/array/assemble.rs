@@ -43,11 +43,11 @@ fn read(array: &dyn ArrayView, region: &Region, dst: &mut [u8], driver: &Driver,
     if region.spans.iter().zip(array.shape()).any(|(span, extent)| span.stop > *extent) {
         return Err(Error::invalid("the region exceeds the array"));
     }
-    let cut = Cut::new(array)?;
-    if let Some(bytes) = cut.whole().filter(|_| region.is_whole(array.shape())) {
+    let cut = Cut::new(array, region, driver)?;
+    if let Some(bytes) = cut.held().filter(|_| region.is_whole(array.shape())) {
         return if here { copy_all(bytes, dst, driver) } else { copy_parallel(bytes, dst, driver) };
     }
-    if cut.whole().is_none() {
+    if !cut.is_free() {
         let cells = array.tile_shape().iter().fold(1_u64, |cells, extent| cells.saturating_mul(*extent));
         driver.check_piece(cells.saturating_mul(size as u64))?;
     }

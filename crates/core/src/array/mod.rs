@@ -43,6 +43,7 @@ use crate::predicate::ColumnBounds;
 use crate::selection::Region;
 use crate::stats::{ColumnStats, Known};
 use crate::storage::Storage;
+use crate::task::ByteRange;
 
 /// A dense grid of numbers.
 pub trait ArrayView: Send + Sync {
@@ -103,7 +104,18 @@ pub trait ArrayView: Send + Sync {
         false
     }
 
-    /// The place of the whole array in row-major order, if it is one raw or in-memory place.
+    /// What a read of the whole array fetches before it asks for [`ArrayView::whole`], and passes to
+    /// [`ArrayView::surveyed`].
+    fn survey(&self) -> Vec<ByteRange> {
+        Vec::new()
+    }
+
+    /// Takes the bytes of one range of [`ArrayView::survey`], in any order and on any thread. No I/O.
+    fn surveyed(&self, range: &ByteRange, bytes: &[u8]) {
+        let _ = (range, bytes);
+    }
+
+    /// The place of the whole array in row-major order, if it is known to be one raw or in-memory place.
     fn whole(&self) -> Option<Place> {
         None
     }

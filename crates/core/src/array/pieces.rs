@@ -1,18 +1,22 @@
-//! Splitting of a region: along the tiles of the array, or freely if the whole array is in memory.
+//! Splitting of a region: along the tiles of the array, or freely if the whole array is in memory or in one range.
 
 use std::ops::Range;
 
 use bytes::Bytes;
 
 use super::boxes::{AxisCopy, BoxCopy};
-use super::{ArrayView, TileGrid, TilePart, contiguous};
+use super::{ArrayView, Place, TileGrid, TilePart, contiguous};
+use crate::driver::{Driver, fetch};
 use crate::error::{Error, Result};
 use crate::selection::Region;
+use crate::task::ByteRange;
 
 /// Cells of a freely chosen tile: large enough to keep a thread busy, small enough to share the work.
 const CUT_CELLS: u64 = 1 << 20;
 /// The longest row of such a tile.
 const CUT_ROW: u64 = 1 << 16;
+/// Bytes of a freely chosen tile that is read from a storage: the processor caches still hold it when it is used.
+const CUT_BYTES: u64 = 256 << 10;
 
 /// Maximum tiles that a thread fetches at once, and their decoded bytes.
 const GROUP_TILES: usize = 64;
@@ -43,15 +47,69 @@ pub(crate) struct Piece {
 /// An array, cut into tiles.
 pub(crate) struct Cut<'a> {
     pub(crate) array: &'a dyn ArrayView,
-    /// The array as one slice, and its tile shape.
-    whole: Option<(Bytes, Vec<u64>)>,
+    /// The array as a whole, and its freely chosen tile shape.
+    whole: Option<(Whole, Vec<u64>)>,
     /// Decoded bytes of the tiles fetched together.
     group_bytes: u64,
 }
 
+/// An array as a whole, in row-major order.
+enum Whole {
+    Held(Bytes),
+    Raw(ByteRange),
+}
+
+impl Whole {
+    /// The array in memory, or in one range if all of it is read.
+    fn of(array: &dyn ArrayView, region: &Region, driver: &Driver) -> Result<Option<Self>> {
+        if let Some(bytes) = contiguous(array)? {
+            return Ok(Some(Self::Held(bytes)));
+        }
+        if !region.is_whole(array.shape()) {
+            return Ok(None);
+        }
+        survey(array, driver)?;
+        let size = region.cells().and_then(|cells| cells.checked_mul(array.dtype().size() as u64));
+        Ok(match array.whole() {
+            Some(Place::Raw(all)) if all.range.end.checked_sub(all.range.start) == size => {
+                Some(Self::Raw(all))
+            }
+            _ => None,
+        })
+    }
+
+    /// The extents of the tiles into which the array is cut. Those of a range are ranges.
+    fn cut(&self, array: &dyn ArrayView) -> Vec<u64> {
+        match self {
+            Self::Held(_) => cut(array.shape(), CUT_CELLS, CUT_ROW),
+            Self::Raw(_) => {
+                let cells = CUT_BYTES / array.dtype().size() as u64;
+                cut(array.shape(), cells, cells)
+            }
+        }
+    }
+}
+
+/// Fetches what the array needs to state its place as a whole.
+fn survey(array: &dyn ArrayView, driver: &Driver) -> Result<()> {
+    let ranges = array.survey();
+    let Some(storage) = array.storage().filter(|_| !ranges.is_empty()) else { return Ok(()) };
+    let together = storage.hints().concurrency.max(1);
+    let surveyed = driver.try_map(ranges.chunks(together), |ranges| {
+        let fetched = fetch(&*storage, ranges, driver.counters())?;
+        ranges.iter().zip(&fetched).for_each(|(range, bytes)| array.surveyed(range, bytes));
+        Ok(())
+    });
+    surveyed.map(drop)
+}
+
 impl<'a> Cut<'a> {
-    pub(crate) fn new(array: &'a dyn ArrayView) -> Result<Self> {
-        let whole = contiguous(array)?.map(|bytes| (bytes, cut(array.shape())));
+    /// Splits `array` for a read of `region`.
+    pub(crate) fn new(array: &'a dyn ArrayView, region: &Region, driver: &Driver) -> Result<Self> {
+        let whole = Whole::of(array, region, driver)?.map(|whole| {
+            let tile = whole.cut(array);
+            (whole, tile)
+        });
         // Without concurrent requests, larger groups would only leave the processor caches.
         let hints = array.storage().map(|storage| storage.hints());
         let one = hints.filter(|hints| hints.concurrency == 1 && !hints.zero_copy);
@@ -64,9 +122,26 @@ impl<'a> Cut<'a> {
         Self { array, whole: None, group_bytes: GROUP_BYTES }
     }
 
-    /// The bytes of the array as a whole.
-    pub(crate) fn whole(&self) -> Option<&Bytes> {
-        self.whole.as_ref().map(|(bytes, _)| bytes)
+    /// The bytes of the array as a whole, if they are in memory.
+    pub(crate) fn held(&self) -> Option<&Bytes> {
+        match &self.whole {
+            Some((Whole::Held(bytes), _)) => Some(bytes),
+            _ => None,
+        }
+    }
+
+    /// Whether it is split freely.
+    pub(crate) fn is_free(&self) -> bool {
+        self.whole.is_some()
+    }
+
+    /// Locates a piece.
+    pub(super) fn locate(&self, piece: &Piece) -> Result<Place> {
+        Ok(match &self.whole {
+            Some((Whole::Held(bytes), _)) => Place::Held(bytes.clone()),
+            Some((Whole::Raw(all), _)) => Place::Raw(all.clone()),
+            None => self.array.locate(&piece.tile, &piece.rows)?,
+        })
     }
 
     /// How many tiles a thread fetches at once, and their decoded bytes.
@@ -117,15 +192,32 @@ impl<'a> Cut<'a> {
     }
 }
 
-fn cut(shape: &[u64]) -> Vec<u64> {
-    let mut left = CUT_CELLS;
+/// Tiles of up to `cells`, in rows of up to `row`.
+fn cut(shape: &[u64], cells: u64, row: u64) -> Vec<u64> {
+    let mut left = cells;
     let mut tile: Vec<u64> = Vec::with_capacity(shape.len());
     for extent in shape.iter().rev() {
-        let most = if tile.is_empty() && shape.len() > 1 { CUT_ROW } else { left };
+        let most = if tile.is_empty() && shape.len() > 1 { row } else { left };
         let cells = (*extent).clamp(1, most.max(1));
         left = (left / cells).max(1);
         tile.push(cells);
     }
     tile.reverse();
     tile
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tiles_of_a_range_are_ranges() {
+        for shape in [&[1000, 1000][..], &[7, 100_000], &[3, 5, 7], &[1], &[900, 1, 3, 800], &[0, 3], &[]] {
+            let tile = cut(shape, 65_536, 65_536);
+            assert!(tile.iter().product::<u64>() <= 65_536, "{shape:?}");
+            // Only the first divided axis has more than one position, and no axis after it is divided.
+            let divided = shape.iter().zip(&tile).rposition(|(extent, tile)| extent > tile).unwrap_or(0);
+            assert!(tile.iter().take(divided).all(|tile| *tile == 1), "{shape:?} {tile:?}");
+        }
+    }
 }

@@ -63,14 +63,13 @@ impl Request {
     pub(crate) fn new(cut: &Cut<'_>, pieces: Vec<Piece>) -> Result<Self> {
         let (mut ranges, mut sources) = (Vec::new(), Vec::with_capacity(pieces.len()));
         for piece in &pieces {
-            let place = match cut.whole() {
-                Some(bytes) => {
-                    sources.push(Source::Held(bytes.clone()));
-                    continue;
-                }
-                None => cut.array.locate(&piece.tile, &piece.rows)?,
+            let source = match cut.locate(piece)? {
+                // Cells of a whole array are at their place in it.
+                Place::Held(bytes) if cut.is_free() => Source::Held(bytes),
+                Place::Raw(all) if cut.is_free() => Source::raw(all, piece, &mut ranges),
+                place => Source::at(place, piece, &mut ranges)?,
             };
-            sources.push(Source::at(place, piece, &mut ranges)?);
+            sources.push(source);
         }
         Ok(Self { pieces, sources, ranges })
     }
@@ -293,16 +292,19 @@ fn write(
 }
 
 impl Source {
+    /// The cells of a piece from the first to the last, in the range that they are copied from.
+    fn raw(ByteRange { file, range }: ByteRange, piece: &Piece, ranges: &mut Vec<ByteRange>) -> Self {
+        let start = range.start + piece.copy.src_start as u64;
+        ranges.push(ByteRange { file, range: start..start + piece.copy.src_reach() as u64 });
+        Self::Raw(ranges.len() - 1)
+    }
+
     /// Converts a place; its ranges are appended to `ranges`.
     fn at(place: Place, piece: &Piece, ranges: &mut Vec<ByteRange>) -> Result<Self> {
         match place {
             Place::Held(bytes) if bytes.len() as u64 == piece.bytes => Ok(Self::Held(bytes)),
-            Place::Raw(ByteRange { file, range })
-                if range.end.checked_sub(range.start) == Some(piece.bytes) =>
-            {
-                let start = range.start + piece.copy.src_start as u64;
-                ranges.push(ByteRange { file, range: start..start + piece.copy.src_reach() as u64 });
-                Ok(Self::Raw(ranges.len() - 1))
+            Place::Raw(all) if all.range.end.checked_sub(all.range.start) == Some(piece.bytes) => {
+                Ok(Self::raw(all, piece, ranges))
             }
             Place::HeldParts(parts)
                 if parts.iter().map(|part| part.len() as u64).sum::<u64>() == piece.bytes =>

@@ -48,7 +48,7 @@ impl<'a> Job<'a> {
         shape: &'a Shape,
         driver: &'a Driver,
     ) -> Result<Self> {
-        let cut = Cut::new(array)?;
+        let cut = Cut::new(array, region, driver)?;
         let grid = cut.grid(region)?;
         let count = |reduced: bool| {
             let lists = grid.axes.iter().zip(&shape.reduced).filter(|(_, r)| **r == reduced);
@@ -101,7 +101,7 @@ impl<'a> Job<'a> {
 
     /// The memory of the largest tile, if tiles are decoded.
     fn tile_bytes(&self) -> u64 {
-        if self.cut.whole().is_some() {
+        if self.cut.held().is_some() {
             return 0;
         }
         self.largest(|_| true, |part| part.extent).saturating_mul(self.size) as u64

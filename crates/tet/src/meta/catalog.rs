@@ -1,5 +1,5 @@
-//! Everything `open` reads and checks: superblock, directory, index and footer, in the order of the original engine, so
-//! that a file that violates several rules fails with the same error.
+//! Everything `open` reads and checks: superblock, directory, index (the header of a large one) and footer, in the order
+//! of the original engine, so that a file that violates several rules fails with the same error.
 
 use std::ops::Range;
 
@@ -13,10 +13,13 @@ use super::geometry::Grid;
 use super::index::{Header, Index, MemoryBudget};
 use super::limits;
 use super::metadata::Metadata;
+use super::rows::Rows;
 use super::superblock::Superblock;
 
 /// Bytes fetched from either end before anything is known; most files need no further request.
 const WINDOW: u64 = 64 << 10;
+/// Bytes of index rows that are read at once; those of a larger index are read as they are needed.
+const SMALL_INDEX: u64 = 1 << 20;
 
 /// The checked metadata of a file.
 #[derive(Debug)]
@@ -27,7 +30,7 @@ pub(crate) struct Catalog {
     /// The geometry of each dataset, or why its data cannot be read.
     pub(crate) grids: Vec<Result<Grid>>,
     pub(crate) budget: MemoryBudget,
-    pub(crate) index: Index,
+    pub(crate) rows: Rows,
     /// Payloads are below this offset.
     pub(crate) payload_end: u64,
     pub(crate) footer: Option<Footer>,
@@ -48,15 +51,11 @@ pub(crate) struct Front {
     pub(crate) superblock: Superblock,
     pub(crate) datasets: Vec<Dataset>,
     pub(crate) budget: MemoryBudget,
-    pub(crate) rows: Bytes,
+    /// Where the index rows are.
+    pub(crate) rows: Range<u64>,
 }
 
 impl Front {
-    /// The offset of the index rows.
-    pub(crate) fn rows_offset(&self) -> u64 {
-        self.superblock.chunk_index_offset.saturating_add(Header::LEN as u64)
-    }
-
     pub(crate) fn grids(&self) -> Vec<Result<Grid>> {
         self.datasets.iter().map(Grid::new).collect()
     }
@@ -68,7 +67,7 @@ impl Front {
         superblock.check_index_bounds(file_len)?;
         if superblock.dataset_count == 0 {
             let budget = MemoryBudget::default();
-            return Ok(Self { superblock, datasets: Vec::new(), budget, rows: Bytes::new() });
+            return Ok(Self { superblock, datasets: Vec::new(), budget, rows: 0..0 });
         }
         let Some(blob_len) = window.head.get(32..).and_then(|rest| rest.first_chunk::<8>()) else {
             return Err(Error::corrupt(format!(
@@ -97,10 +96,11 @@ impl Front {
             .piece("superblock chunk_index_offset"));
         }
         let base = superblock.chunk_index_offset;
-        let region = window.get(base..base.saturating_add(superblock.chunk_index_length))?;
-        let header = Header::parse(&region, base)?;
-        header.check_length(region.len() as u64, base)?;
-        Ok(Self { superblock, datasets, budget: header.budget, rows: region.slice(Header::LEN..) })
+        let end = base.saturating_add(superblock.chunk_index_length);
+        let rows = base.saturating_add(Header::LEN as u64)..end;
+        let header = Header::parse(&window.get(base..rows.start.min(end))?, base)?;
+        header.check_length(superblock.chunk_index_length, base)?;
+        Ok(Self { superblock, datasets, budget: header.budget, rows })
     }
 }
 
@@ -137,15 +137,14 @@ impl Catalog {
         };
         let payload_end = raw.as_ref().map_or(Ok(file_len), |raw| raw.payload_end(file_len))?;
         let grids = front.grids();
-        let rows_offset = front.rows_offset();
-        let index = if front.superblock.dataset_count == 0 {
-            Index::empty()
+        let rows = if front.superblock.dataset_count == 0 {
+            Rows::of(Index::empty())
         } else {
-            Index::new(front.rows, rows_offset, &grids, payload_end)?
+            rows(window, front.rows, &grids, payload_end)?
         };
         let footer = raw.map(|raw| raw.finish(window)).transpose()?;
         let (superblock, datasets, budget) = (front.superblock, front.datasets, front.budget);
-        Ok(Self { file_len, superblock, datasets, grids, budget, index, payload_end, footer })
+        Ok(Self { file_len, superblock, datasets, grids, budget, rows, payload_end, footer })
     }
 
     /// The metadata of a dataset; names bind the first dataset, but metadata is found by name alone.
@@ -169,6 +168,18 @@ impl Catalog {
         let footer = self.footer.as_ref().filter(|footer| footer.tail.version >= 2)?;
         footer.document.secondary_index_ref?.range(self.file_len)
     }
+}
+
+/// The index rows: those of a large index are not read yet, unless reading costs nothing.
+fn rows(window: &Window<'_>, range: Range<u64>, grids: &[Result<Grid>], payload_end: u64) -> Result<Rows> {
+    let is_large = range.end.saturating_sub(range.start) > SMALL_INDEX;
+    if is_large
+        && !window.location.storage().hints().zero_copy
+        && let Some(rows) = Rows::unread(range.clone(), grids, payload_end)
+    {
+        return Ok(rows);
+    }
+    Index::new(window.get(range.clone())?, range.start, grids, payload_end).map(Rows::of)
 }
 
 /// A footer whose JSON may still be invalid: rows are checked first.

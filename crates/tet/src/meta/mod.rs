@@ -12,6 +12,7 @@ pub(crate) mod index;
 pub(crate) mod limits;
 pub(crate) mod metadata;
 mod regular;
+pub(crate) mod rows;
 pub(crate) mod secondary;
 pub(crate) mod statistics;
 pub(crate) mod superblock;

@@ -1,8 +1,8 @@
 //! The index in its usual form: datasets in order, the chunks of each in row-major order.
 //!
-//! The expected position of a row is then known without the rows before it, so blocks of rows are checked in parallel.
-//! On any mismatch the reader falls back to the walk of [`Index`](super::index::Index), which determines the error and
-//! its position.
+//! The expected position of a row is then known without the rows before it, so blocks of rows are checked in parallel,
+//! and the rows of a large index are read when they are needed. On any mismatch the reader falls back to the walk of
+//! [`Index`](super::index::Index), which determines the error and its position.
 
 use tesselle_core::Result;
 use tesselle_core::Within;
@@ -13,7 +13,18 @@ use super::geometry::Grid;
 use super::index::{Codec, DatasetRows, Row, RowBytes, u64_at};
 
 /// Rows of one unit of work.
-const BLOCK: usize = 1 << 14;
+pub(crate) const BLOCK: u64 = 2520;
+
+/// The first row of each dataset, then the number of rows; `None` if `count` rows cannot be in order.
+pub(crate) fn starts(grids: &[Result<Grid>], count: u64) -> Option<Vec<u64>> {
+    let mut next = 0_u64;
+    let mut starts = vec![next];
+    for grid in grids {
+        next = next.checked_add(grid.as_ref().ok()?.chunks)?;
+        starts.push(next);
+    }
+    (next == count).then_some(starts)
+}
 
 /// A summary of each dataset's rows; `None` if they are not in order, or one of them violates a rule.
 pub(crate) fn summarize(
@@ -21,90 +32,109 @@ pub(crate) fn summarize(
     grids: &[Result<Grid>],
     payload_end: u64,
 ) -> Option<Vec<DatasetRows>> {
-    let mut blocks = Vec::new();
-    let mut datasets = Vec::with_capacity(grids.len());
-    let mut first = 0_usize;
-    for (id, grid) in grids.iter().enumerate() {
-        let grid = grid.as_ref().ok()?;
-        let count = usize::try_from(grid.chunks).ok()?;
-        let own = rows.get(first..first.checked_add(count)?)?;
-        datasets.push(DatasetRows::of(own, first as u64)?);
-        blocks.extend((0..count).step_by(BLOCK).map(|start| Block { id, grid, rows: own, start }));
-        first += count;
-    }
-    if first != rows.len() {
-        return None;
-    }
-    let found = parallel::try_map(&blocks, |block| block.check(payload_end).ok_or(())).ok()?;
-    for (block, found) in blocks.iter().zip(found) {
-        let summary = datasets.get_mut(block.id)?;
-        summary.exact &= found.exact;
-        summary.packed_raw &= found.packed_raw;
-        summary.stored_bytes = summary.stored_bytes.saturating_add(found.stored_bytes);
-        summary.capacity = summary.capacity.saturating_add(found.capacity);
-    }
-    Some(datasets)
+    let starts = starts(grids, rows.len() as u64)?;
+    let blocks = (0..).step_by(BLOCK as usize).zip(rows.chunks(BLOCK as usize));
+    let parts =
+        parallel::try_map(blocks, |(first, rows)| check(rows, first, &starts, grids, payload_end).ok_or(()));
+    Some(merge(parts.ok()?.iter().flatten(), &starts))
 }
 
-impl DatasetRows {
-    /// The assumed summary of rows in order; `None` if the first has an unknown codec.
-    fn of(rows: &[RowBytes], first: u64) -> Option<Self> {
-        let Some(row) = rows.first() else { return Some(Self::NONE) };
-        let row = Row::parse(row)?;
-        Some(Self {
-            first,
-            count: rows.len() as u64,
-            regular: true,
-            exact: true,
-            packed_raw: true,
-            payload_offset: row.payload_offset,
-            codec: row.codec,
-            ..Self::NONE
-        })
-    }
-}
-
-/// Some of the rows of one dataset.
-struct Block<'a> {
-    id: usize,
-    grid: &'a Grid,
-    /// All rows of the dataset.
-    rows: &'a [RowBytes],
-    start: usize,
-}
-
-struct Found {
+/// Consecutive rows of one dataset.
+#[derive(Debug)]
+pub(crate) struct Part {
+    pub(crate) id: usize,
+    codec: Codec,
+    count: u64,
+    /// Where the first payload starts, and where the last one ends.
+    offset: u64,
+    end: u64,
     exact: bool,
     packed_raw: bool,
     stored_bytes: u64,
     capacity: u64,
 }
 
-impl Block<'_> {
-    fn check(&self, payload_end: u64) -> Option<Found> {
-        let mut found = Found { exact: true, packed_raw: true, stored_bytes: 0, capacity: 0 };
-        let mut odometer = Odometer::new(self.grid, self.start as u64)?;
-        // The first payload may be anywhere; every other one should follow its predecessor.
-        let mut next_offset = match self.start.checked_sub(1).and_then(|before| self.rows.get(before)) {
-            Some(before) => u64_at::<72>(before).saturating_add(u64_at::<88>(before)),
-            None => u64_at::<72>(self.rows.first()?),
+/// Checks consecutive rows, of which the first has the number `first`; `None` if they are not in order, or one of them
+/// violates a rule.
+pub(crate) fn check(
+    mut rows: &[RowBytes],
+    first: u64,
+    starts: &[u64],
+    grids: &[Result<Grid>],
+    payload_end: u64,
+) -> Option<Vec<Part>> {
+    let mut parts = Vec::new();
+    let mut number = first;
+    let mut id = starts.partition_point(|start| *start <= first).checked_sub(1)?;
+    while !rows.is_empty() {
+        let (start, end) = (*starts.get(id)?, *starts.get(id + 1)?);
+        let count = end.checked_sub(number)?.min(rows.len() as u64);
+        let (own, others) = rows.split_at_checked(count as usize)?;
+        if !own.is_empty() {
+            parts.push(Part::of(own, id, grids.get(id)?.as_ref().ok()?, number - start, payload_end)?);
+        }
+        (rows, number, id) = (others, number + count, id + 1);
+    }
+    Some(parts)
+}
+
+/// The summary of each dataset from its parts, in order.
+pub(crate) fn merge<'p>(parts: impl Iterator<Item = &'p Part>, starts: &[u64]) -> Vec<DatasetRows> {
+    let mut datasets = vec![DatasetRows::NONE; starts.len().saturating_sub(1)];
+    let mut end = 0;
+    for part in parts {
+        let (Some(summary), Some(first)) = (datasets.get_mut(part.id), starts.get(part.id)) else { continue };
+        if summary.count == 0 {
+            summary.first = *first;
+            summary.payload_offset = part.offset;
+            summary.codec = part.codec;
+            (summary.regular, summary.exact, summary.packed_raw) = (true, true, true);
+        } else {
+            summary.packed_raw &= part.offset == end;
+        }
+        end = part.end;
+        summary.count += part.count;
+        summary.exact &= part.exact;
+        summary.packed_raw &= part.packed_raw;
+        summary.stored_bytes = summary.stored_bytes.saturating_add(part.stored_bytes);
+        summary.capacity = summary.capacity.saturating_add(part.capacity);
+    }
+    datasets
+}
+
+impl Part {
+    /// Checks the rows of chunk number `linear` and the following ones.
+    fn of(rows: &[RowBytes], id: usize, grid: &Grid, linear: u64, payload_end: u64) -> Option<Self> {
+        let first = rows.first()?;
+        let (codec, offset) = (Codec::from_tag(Row::codec_tag(first))?, u64_at::<72>(first));
+        let mut part = Self {
+            id,
+            codec,
+            count: rows.len() as u64,
+            offset,
+            end: offset,
+            exact: true,
+            packed_raw: true,
+            stored_bytes: 0,
+            capacity: 0,
         };
-        for row in self.rows.iter().skip(self.start).take(BLOCK) {
+        let mut odometer = Odometer::new(grid, linear)?;
+        for row in rows {
             let codec = Codec::from_tag(Row::codec_tag(row))?;
             let (offset, raw, stored) = (u64_at::<72>(row), u64_at::<80>(row), u64_at::<88>(row));
             let end = offset.checked_add(stored).filter(|end| *end <= payload_end)?;
-            let in_place = u64_at::<0>(row) == self.id as u64 && odometer.is_at(row);
+            let in_place = u64_at::<0>(row) == id as u64 && odometer.is_at(row);
             if !in_place || (codec == Codec::Raw && raw != stored) {
                 return None;
             }
-            found.exact &= raw == odometer.chunk_bytes();
-            found.packed_raw &= codec == Codec::Raw && offset == next_offset;
-            found.stored_bytes = found.stored_bytes.saturating_add(stored);
-            found.capacity = found.capacity.saturating_add(codec.capacity(stored));
-            next_offset = end;
+            part.exact &= raw == odometer.chunk_bytes();
+            part.packed_raw &= codec == Codec::Raw && offset == part.end;
+            part.stored_bytes = part.stored_bytes.saturating_add(stored);
+            part.capacity = part.capacity.saturating_add(codec.capacity(stored));
+            part.end = end;
             odometer.step();
         }
-        Some(found)
+        Some(part)
     }
 }
 

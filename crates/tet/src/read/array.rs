@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use tesselle_core::array::{GridColumn, GridTable, Place};
+use tesselle_core::array::{Answer, Ask, GridColumn, GridTable, Place};
 use tesselle_core::{
     ArrayView, Attribute, AttributeScope, ByteRange, ColumnBounds, ColumnStats, Context, DType, Error, Known,
     Result, Storage,
@@ -13,7 +13,7 @@ use tesselle_core::{
 use super::schema;
 use crate::format::NAME;
 use crate::meta::geometry::Grid;
-use crate::meta::index::{Codec, DatasetRows};
+use crate::meta::index::{Codec, Row};
 use crate::notes::Notes;
 use crate::open::Opened;
 
@@ -24,6 +24,8 @@ pub(crate) struct Array {
     id: usize,
     file: Arc<str>,
     grid: Grid,
+    /// The codec of its first chunk.
+    codec: Codec,
     names: Vec<String>,
 }
 
@@ -38,22 +40,38 @@ impl Array {
             opened.catalog.datasets.get(id).ok_or_else(|| Error::internal("a dataset is missing"))?;
         let names = schema::names(dataset, opened.catalog.metadata_of(&dataset.name));
         let file = opened.location.path().into();
-        Ok(Self { opened: Arc::clone(opened), id, file, grid, names })
+        let codec = opened.first_codec(id, &grid)?;
+        Ok(Self { opened: Arc::clone(opened), id, file, grid, codec, names })
     }
 
-    fn rows(&self) -> Option<&DatasetRows> {
-        self.opened.catalog.index.datasets.get(self.id)
+    /// Where the chunk of a row is, or the part of the index to ask for.
+    fn place(&self, row: Result<Row, Range<u64>>) -> Place {
+        let range = |range| ByteRange::new(Arc::clone(&self.file), range);
+        match row {
+            Ok(row) if row.codec == Codec::Raw => Place::Raw(range(row.span())),
+            Ok(row) => Place::Encoded(vec![range(row.span())]),
+            Err(missing) => Place::Ask(Ask::Bytes(range(missing))),
+        }
+    }
+
+    /// Whether the chunks may be the tensor in row-major order.
+    fn may_be_whole(&self) -> bool {
+        self.codec == Codec::Raw && self.grid.bytes > 0 && self.grid.chunk_order_is_logical()
     }
 }
 
 /// The table view of a dataset: axis columns, then `value`, row-major.
 pub(crate) fn table(opened: &Arc<Opened>, id: usize) -> Result<GridTable> {
     let array = Array::new(opened, id)?;
-    let stored = array.rows().map_or(0, |rows| rows.stored_bytes);
+    let stored = opened.catalog.rows.dataset(id).map(|rows| rows.stored_bytes);
     let metadata = schema::schema_metadata(&array.grid);
     let column = GridColumn { name: schema::VALUE.to_owned(), array: Arc::new(array), is_bool: false };
     let table = GridTable::new(opened.name(id), vec![column], Arc::clone(opened.location.storage()))?;
-    let mut table = table.with_metadata(metadata).with_stored_bytes(stored);
+    let table = table.with_metadata(metadata);
+    let mut table = match stored {
+        Some(stored) => table.with_stored_bytes(stored),
+        None => table,
+    };
     let (name, facts) = (opened.name(id), table.facts_mut());
     facts.format = NAME;
     facts.table = Some(name.to_owned());
@@ -89,30 +107,43 @@ impl ArrayView for Array {
     }
 
     fn locate(&self, chunk: &[u64], _rows: &Range<u64>) -> Result<Place> {
-        let row = self.opened.chunk_row(self.id, &self.grid, chunk)?;
-        let range = ByteRange::new(Arc::clone(&self.file), row.span());
-        Ok(match row.codec {
-            Codec::Raw => Place::Raw(range),
-            Codec::Zstd => Place::Encoded(vec![range]),
-        })
+        self.opened.find_row(self.id, &self.grid, chunk).map(|row| self.place(row))
+    }
+
+    fn locate_with(&self, chunk: &[u64], rows: &Range<u64>, ask: &Ask, answer: &Answer) -> Result<Place> {
+        let Ask::Bytes(range) = ask else { return Err(Error::internal("no size was requested")) };
+        self.opened.answer(&range.range, answer.bytes()?.clone())?;
+        self.locate(chunk, rows)
     }
 
     fn decode(&self, chunk: &[u64], _rows: Range<u64>, fetched: &[Bytes], dst: &mut [u8]) -> Result<()> {
-        let row = self.opened.chunk_row(self.id, &self.grid, chunk)?;
+        let row = self.opened.find_row(self.id, &self.grid, chunk)?;
+        let row = row.map_err(|_| Error::internal("a chunk is decoded before it is located"))?;
         let [payload] = fetched else { return Err(Error::internal("a chunk has one range")) };
         self.opened.decode(self.id, chunk, &row, payload, dst)
     }
 
     fn is_raw(&self) -> bool {
-        self.rows().is_none_or(|rows| rows.codec == Codec::Raw)
+        self.codec == Codec::Raw
+    }
+
+    fn survey(&self) -> Vec<ByteRange> {
+        if !self.may_be_whole() {
+            return Vec::new();
+        }
+        let unread = self.opened.catalog.rows.unsurveyed(self.id..self.id + 1).into_iter();
+        unread.map(|range| ByteRange::new(Arc::clone(&self.file), range)).collect()
+    }
+
+    fn surveyed(&self, range: &ByteRange, bytes: &[u8]) {
+        self.opened.catalog.rows.survey(&range.range, bytes, &self.opened.catalog.grids);
     }
 
     fn whole(&self) -> Option<Place> {
-        let rows = self.rows()?;
-        let whole = rows.regular && rows.exact && rows.packed_raw && self.grid.chunk_order_is_logical();
+        let rows = self.opened.catalog.rows.dataset(self.id).filter(|_| self.may_be_whole())?;
         let end = rows.payload_offset.checked_add(self.grid.bytes)?;
         let range = ByteRange::new(Arc::clone(&self.file), rows.payload_offset..end);
-        (whole && self.grid.bytes > 0).then_some(Place::Raw(range))
+        (rows.regular && rows.exact && rows.packed_raw).then_some(Place::Raw(range))
     }
 
     fn bounds(&self, chunk: &[u64]) -> Option<ColumnBounds> {

@@ -64,7 +64,7 @@ impl Kept {
                 return Err(error);
             }
             let chunk = grid.chunk_at(linear);
-            let row = opened.catalog.index.find(id, &opened.catalog.grids, &chunk);
+            let row = opened.index()?.find(id, &opened.catalog.grids, &chunk);
             kept.lost_bytes = kept.lost_bytes.saturating_add(row.map_or(0, |(_, row)| row.stored_len));
             kept.reason.get_or_insert_with(|| error.without_hint());
             kept.lost.insert(linear);

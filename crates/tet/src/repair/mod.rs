@@ -21,6 +21,7 @@ use crate::meta::catalog::{Catalog, Front, RawFooter, Window};
 use crate::meta::footer::Tail;
 use crate::meta::index::{Index, Row};
 use crate::meta::limits;
+use crate::meta::rows::Rows;
 use crate::meta::superblock::{FLAG_FOOTER, Superblock};
 use crate::verify::verify;
 use crate::write::{Copying, DatasetSpec, FooterSpec, Writer, WriterOptions};
@@ -32,7 +33,8 @@ pub(crate) fn repair(
     options: &OpenOptions,
     driver: &Driver,
 ) -> Result<Repaired> {
-    let (file, refused) = match File::open(source, options) {
+    let opened = File::open(source, options).and_then(|file| file.opened.index().map(drop).map(|()| file));
+    let (file, refused) = match opened {
         Ok(file) => (file, None),
         Err(error) if error.kind() == ErrorKind::Io => return Err(error),
         Err(error) => (salvage(source, options, &error)?, Some(error)),
@@ -114,8 +116,9 @@ fn salvage(source: &Location, options: &OpenOptions, refused: &Error) -> Result<
     let tail = Tail::parse(&window.tail, file_len).ok().flatten().filter(|_| front.superblock.has_footer());
     let footer = tail.and_then(|tail| RawFooter::read(&window, tail, &options.limits).ok());
     let json_start = tail.map_or(file_len, |tail| tail.json_range(file_len).start);
+    let stored = window.get(front.rows.clone())?;
     let checked = |payload_end: u64| {
-        let rows = front.rows.as_chunks::<{ Row::LEN }>().0;
+        let rows = stored.as_chunks::<{ Row::LEN }>().0;
         (0_u64..).zip(rows).filter(move |(number, row)| Row::check(row, *number, 0, payload_end).is_ok())
     };
     // A spill length that would cut into payloads is wrong itself.
@@ -124,7 +127,7 @@ fn salvage(source: &Location, options: &OpenOptions, refused: &Error) -> Result<
         if checked(stated).count() == checked(json_start).count() { stated } else { json_start };
     let kept: Vec<u8> = checked(payload_end).flat_map(|(_, row)| *row).collect();
     let grids = front.grids();
-    let index = Index::new(Bytes::from(kept), front.rows_offset(), &grids, payload_end)?;
+    let index = Index::new(Bytes::from(kept), front.rows.start, &grids, payload_end)?;
     let footer = footer.filter(|_| refused.class_name() != "footer_longer_than_file");
     let footer = footer.and_then(|footer| footer.finish(&window).ok()).filter(|_| payload_end == stated);
     let catalog = Catalog {
@@ -133,7 +136,7 @@ fn salvage(source: &Location, options: &OpenOptions, refused: &Error) -> Result<
         datasets: front.datasets,
         grids,
         budget: front.budget,
-        index,
+        rows: Rows::of(index),
         payload_end,
         footer,
     };
@@ -143,7 +146,7 @@ fn salvage(source: &Location, options: &OpenOptions, refused: &Error) -> Result<
 /// Copies the file up to the end of its payloads, or all of it if it is healthy.
 fn copy_front(file: &File, target: &Location, refused: Option<&Error>, driver: &Driver) -> Result<Repaired> {
     let catalog = &file.opened.catalog;
-    let highest = catalog.index.iter().map(|row| row.span().end).max().unwrap_or(0);
+    let highest = file.opened.index()?.iter().map(|row| row.span().end).max().unwrap_or(0);
     let front = catalog.superblock.chunk_index_offset.saturating_add(catalog.superblock.chunk_index_length);
     let mut repaired = Repaired::default();
     let cut = match refused {
@@ -189,7 +192,7 @@ fn copy_datasets(
     let mut specs = Vec::with_capacity(kept.len());
     let mut kept_bytes = 0_u64;
     for dataset in kept {
-        let stored = catalog.datasets.get(dataset.id).zip(catalog.index.datasets.get(dataset.id));
+        let stored = catalog.datasets.get(dataset.id).zip(file.opened.index()?.datasets.get(dataset.id));
         let (record, rows) = stored.ok_or_else(|| Error::internal("a dataset is missing"))?;
         kept_bytes = kept_bytes.saturating_add(rows.stored_bytes.saturating_sub(dataset.lost_bytes));
         specs.push(DatasetSpec {

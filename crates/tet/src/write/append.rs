@@ -97,7 +97,7 @@ impl Writer {
         let mut specs = Vec::with_capacity(catalog.datasets.len() + added.len());
         for (id, dataset) in catalog.datasets.iter().enumerate() {
             let grid = file.opened.grid(id)?;
-            let codec = catalog.index.datasets.at(id)?.codec;
+            let codec = file.opened.index()?.datasets.at(id)?.codec;
             specs.push(DatasetSpec {
                 name: dataset.name.clone(),
                 dtype: grid.dtype,
@@ -134,7 +134,7 @@ impl Writer {
         copying: &Copying<'_>,
     ) -> Result<()> {
         let grid = file.opened.grid(source)?;
-        let rows = file.opened.catalog.index.datasets.get(source);
+        let rows = file.opened.index()?.datasets.get(source);
         let mut left = rows.map_or(0, |rows| rows.stored_bytes);
         self.driver.progress().expect(left);
         let mut next = 0;

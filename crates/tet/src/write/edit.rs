@@ -150,7 +150,7 @@ impl Kept {
             dtype: file.opened.grid(self.id)?.dtype,
             shape,
             chunk_shape: dataset.chunk_shape.clone(),
-            codec: catalog.index.datasets.at(self.id)?.codec,
+            codec: file.opened.index()?.datasets.at(self.id)?.codec,
             level: None,
             budget: catalog.budget,
         })

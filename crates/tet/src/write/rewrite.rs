@@ -74,7 +74,8 @@ pub fn rewrite(
     let keep_order = settings.alignment != Alignment::Sorted;
     let mut writer = Writer::start(target, &specs, specs.len(), settings, driver)?;
     if keep_order {
-        let first = |id: &usize| catalog.index.datasets.get(*id).map(|rows| rows.first);
+        let index = source.opened.index()?;
+        let first = |id: &usize| index.datasets.get(*id).map(|rows| rows.first);
         writer.order.sort_by_key(first);
     }
     let copying = Copying { recompress: options.recompress, ..Copying::default() };
@@ -95,7 +96,7 @@ fn specs(source: &File, options: &RewriteOptions) -> Result<Vec<DatasetSpec>> {
     let catalog = &source.opened.catalog;
     let spec = |(id, dataset): (usize, &crate::meta::directory::Dataset)| {
         let grid = source.opened.grid(id)?;
-        let stored = catalog.index.datasets.at(id)?.codec;
+        let stored = source.opened.index()?.datasets.at(id)?.codec;
         let chunk_shape = options.chunk_shape.clone().filter(|chunk| chunk.len() == grid.rank());
         Ok(DatasetSpec {
             name: dataset.name.clone(),
@@ -143,7 +144,7 @@ pub(crate) fn rewrite_with(
 fn options(file: &File, settings: &Settings, overwrite: bool) -> Result<RewriteOptions> {
     let codec = word(settings, "codec", &[("raw", Codec::Raw), ("zstd", Codec::Zstd)])?;
     let (level, checksum) = (settings.zstd_level()?, checksum(settings)?);
-    let zstd = file.opened.catalog.index.iter().any(|row| row.codec == Codec::Zstd);
+    let zstd = file.opened.index()?.iter().any(|row| row.codec == Codec::Zstd);
     for (name, set) in [("level", level.is_some()), ("checksum", checksum.is_some())] {
         if set && codec.map_or(!zstd, |codec| codec == Codec::Raw) {
             return Err(
@@ -192,7 +193,8 @@ fn changes(file: &File, options: &RewriteOptions) -> Result<Vec<String>> {
     for (id, dataset) in catalog.datasets.iter().enumerate() {
         let name = &dataset.name;
         if let Some(codec) = options.codec {
-            let others = catalog.index.iter().filter(|row| row.dataset_id == id as u64 && row.codec != codec);
+            let rows = file.opened.index()?.iter();
+            let others = rows.filter(|row| row.dataset_id == id as u64 && row.codec != codec);
             if others.count() > 0 {
                 lines.push(format!("the codec of '{name}', now {}", codec.name()));
             }

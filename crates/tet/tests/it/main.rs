@@ -6,6 +6,7 @@ mod corrupt;
 mod crash;
 mod edit;
 mod golden;
+mod large;
 mod model;
 mod read;
 mod repair_flips;
