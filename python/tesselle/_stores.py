@@ -140,7 +140,7 @@ class _File:
         self.name = str(getattr(file, "name", None) or getattr(file, "path", None) or "file object")
 
     def __reduce__(self) -> tuple[object, ...]:
-        raise InvalidCall(f"'{self.name}' is an open file of this process", hint="open it by its name")
+        raise InvalidCall(f"'{self.name}' is open in this process only", hint="open it by its name")
 
     def is_folder(self, path: str) -> bool | None:
         return False if path == self.name else None

@@ -118,11 +118,11 @@ class _Store(AbstractDataStore):  # type: ignore[misc, unused-ignore]
         own = _positions(array, dict(table._native.times())) | self._tet_labels(table)
         dims = []
         for dim, size in zip(array.dims, array.shape):
-            values = own.get(dim)
-            is_own = values is not None and len(values) == size
-            axis = (size, values.tolist() if is_own else None)
+            values = own.get(dim, ())
+            is_own = len(values) == size
+            axis = (size, values.tolist() if is_own and size else None)
             dims.append(dim if axes.setdefault(dim, axis) == axis else f"{name}_{dim}")
-            if is_own:
+            if axis[1] is not None:
                 self._variables.setdefault(dims[-1], Variable((dims[-1],), values))
         self._variables[name] = _variable(array, self._own(table, array), tuple(dims))
         renamed = dict(zip(array.dims, dims))

@@ -82,11 +82,6 @@ def test_what_a_store_holds_in_memory_stays_in_its_process(store) -> None:  # ty
     assert scan == ts.scan("data/pages.tatami", store=store)
 
 
-def test_open_files_stay_in_their_process(field) -> None:  # type: ignore[no-untyped-def]
-    with open(field[0], "rb") as file, pytest.raises(ts.InvalidCall, match="open file of this process"):
-        pickle.dumps(ts.scan(file))
-
-
 def in_another_process(value: Any) -> str:
     """Returns the number of rows that a new process counts."""
     script = "import pickle, sys; print(pickle.load(sys.stdin.buffer).count())"
