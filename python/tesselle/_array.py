@@ -133,23 +133,30 @@ class Array:
         if index.lists:
             raise InvalidCall("lists of positions are not read into a buffer; index the array instead")
         shape = tuple(length(span) for axis, span in enumerate(index.spans) if axis not in index.dropped)
-        self._check(out, shape)
         view = memoryview(out)
+        self._check(view, out, shape)
         if view.nbytes == 0 and all(map(length, index.spans)):
             raise InvalidCall("the buffer is empty, the region is not")
         if view.nbytes:
             self._native.read_into(index.spans, view.cast("B"))
         return out
 
-    def _check(self, out: Any, shape: tuple[int, ...]) -> None:
-        """Refuses arrays of another type or shape; of other buffers, only the size counts."""
+    def _check(self, view: memoryview, out: Any, shape: tuple[int, ...]) -> None:
+        """Refuses buffers of another type, arrays of another shape, and what does not lie in one piece."""
         import numpy
 
-        if isinstance(out, numpy.ndarray):
-            if out.dtype != self.dtype:
-                raise InvalidCall(f"the array has cells of {self.dtype}, the buffer of {out.dtype}")
-            if out.shape != shape:
-                raise InvalidCall(f"the region has the shape {shape}, the buffer {out.shape}")
+        found = out.dtype if isinstance(out, numpy.ndarray) else None
+        if found is None and view.format not in ("B", "b", "c"):
+            found = numpy.dtype(view.format)
+        if found is not None and found != self.dtype:
+            raise InvalidCall(f"the array has cells of {self.dtype}, the buffer of {found}")
+        if isinstance(out, numpy.ndarray) and out.shape != shape:
+            raise InvalidCall(f"the region has the shape {shape}, the buffer {out.shape}")
+        if not view.c_contiguous:
+            raise InvalidCall(
+                "the cells of the buffer do not lie in one piece, row by row",
+                hint="read into a new array and assign it: out[...] = array[region]",
+            )
 
     @cached_property
     def _empty(self) -> Callable[[Sequence[int]], numpy.ndarray[Any, Any]]:

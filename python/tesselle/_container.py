@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
 from . import _native
-from ._errors import InvalidCall
 from ._options import Between, Time, Uri, opening, path, secret
 from ._stores import Adapter, place
 from ._table import Table
@@ -30,7 +29,7 @@ class Container(Mapping[str, Table]):
 
     def __init__(self, uri: str, options: dict[str, Any], store: Adapter | None = None) -> None:
         self._uri, self._options, self._store = uri, options, store
-        self._native = _native.open(uri, options) if store is None else _native.open_store(store, uri, options)
+        self._native = _native.open(uri, options, store)
         self._info: dict[str, Any] | None = None
 
     @property
@@ -102,9 +101,7 @@ class Container(Mapping[str, Table]):
         pass
 
     def __reduce__(self) -> tuple[object, ...]:
-        if self._store is not None:
-            raise InvalidCall(f"'{self._uri}' is open in this process only", hint="open it by its name")
-        return _restore, (self._uri, {**self._options, "key": None})
+        return _restore, (self._uri, {**self._options, "key": None}, self._store)
 
     def _repr_html_(self) -> str:
         from ._html import container
@@ -118,9 +115,9 @@ class Container(Mapping[str, Table]):
         return f"<tesselle.Container {self.uri} ({self.format}): {count}: {shown}>"
 
 
-def _restore(uri: str, options: dict[str, Any]) -> Container:
+def _restore(uri: str, options: dict[str, Any], store: Adapter | None) -> Container:
     """Opens a container in another process. Keys do not travel: each process has its own ``TESSELLE_KEY``."""
-    return Container(uri, {**options, "key": secret(None)})
+    return Container(uri, {**options, "key": secret(None)}, store)
 
 
 def open(
@@ -148,15 +145,18 @@ def open(
         at: the state as of this time (TileDB).
         between: only what was written between these times, both included (TileDB).
         key: the key of an encrypted array: 32 bytes, or ``"hex:"`` and 64 digits; by default ``TESSELLE_KEY``.
-        storage_options: settings of the object store of a url, as obstore (or fsspec) takes them.
+        storage_options: settings of the object store of a url, as obstore (or fsspec) takes them. Of local files,
+            ``{"mapped": "true"}`` maps them, as ``numpy.memmap`` does: for files that no program truncates while they are
+            read, which would end the process.
         raw: stored integers instead of what they mean.
         text_as_binary: string columns as bytes.
         full_domain: all cells of a dense TileDB array, also those never written.
         deleted: also rows that are marked as deleted but still stored.
     """
+    found = place(uri, store, storage_options)
     options = opening(
         format=format, at=at, between=between, key=key, raw=raw,
         text_as_binary=text_as_binary, full_domain=full_domain, deleted=deleted,
+        storage_options=storage_options if found is None else None,
     )  # fmt: skip
-    found = place(uri, store, storage_options)
     return Container(path(uri), options) if found is None else Container(found.path, options, found.store)

@@ -45,8 +45,6 @@ def opening(
     deleted: bool = False,
 ) -> dict[str, Any]:
     """Returns how to open a container."""
-    if storage_options:
-        raise InvalidCall("storage_options= are for tesselle.open and tesselle.scan, which read object stores")
     if at is not None and between is not None:
         raise InvalidCall("at= and between= exclude each other")
     span = None
@@ -62,7 +60,22 @@ def opening(
         "text_as_binary": text_as_binary,
         "full_domain": full_domain,
         "deleted": deleted,
+        "mapped": _mapped(storage_options),
     }
+
+
+def _mapped(storage_options: Mapping[str, Any] | None) -> bool:
+    """Returns whether local files are mapped, the only option that they have."""
+    options = dict(storage_options or {})
+    mapped = str(options.pop("mapped", False)).lower()
+    if options:
+        raise InvalidCall(
+            f"local files have no storage option {next(iter(options))!r}",
+            hint="the options of object stores are for their urls, such as s3://bucket/run.tet; local files take 'mapped'",
+        )
+    if mapped not in ("true", "false"):
+        raise InvalidCall(f"'mapped' is true or false, not {mapped!r}")
+    return mapped == "true"
 
 
 def milliseconds(time: Time) -> int:

@@ -73,10 +73,13 @@ class Scan(Rows):
         return self._native.rows().__arrow_c_stream__(requested_schema)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _restore, (self._native.to_plain(),)
+        return _restore, (self._native.to_plain(), self._native.store())
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Scan) and self._native.to_plain() == other._native.to_plain()
+        if not isinstance(other, Scan):
+            return NotImplemented
+        same = self._native.to_plain() == other._native.to_plain()
+        return same and bool(self._native.store() == other._native.store())
 
     def __hash__(self) -> int:
         return hash(self._native.to_plain())
@@ -85,9 +88,9 @@ class Scan(Rows):
         return f"<tesselle.Scan {self._native.describe()}>"
 
 
-def _restore(plain: str) -> Scan:
+def _restore(plain: str, store: Any = None) -> Scan:
     """Restores a scan from another process. Keys do not travel: each process has its own ``TESSELLE_KEY``."""
-    return Scan(_native.Scan.from_plain(plain, secret(None)))
+    return Scan(_native.Scan.from_plain(plain, secret(None), store))
 
 
 def request(
@@ -133,13 +136,13 @@ def scan(
         limit: at most this many rows.
         table: the table, instead of the one that the uri names.
         batch_rows: rows of a batch, where the format can choose.
-        store: what ``uri`` is a path in; see :func:`open`. It has no patterns, and its scans stay in this process.
-        storage_options: settings of the object store of a url; see :func:`open`.
+        store: what ``uri`` is a path in; see :func:`open`. It has no patterns.
+        storage_options: settings of the storage; see :func:`open`. They travel with a scan to other processes.
         **options: the other keywords of :func:`open`.
     """
     found = place(uri, store, storage_options)
     if found is None:
-        opened = _native.open_table(path(uri), table, opening(**options))
+        opened = _native.open_table(path(uri), table, opening(**options, storage_options=storage_options))
     else:
-        opened = _native.open_store(found.store, found.path, opening(**options)).table(table)
+        opened = _native.open_table(found.path, table, opening(**options), found.store)
     return Scan(opened.scan(request(columns, where, slice, limit, batch_rows)))

@@ -44,13 +44,15 @@ def place(uri: Any, store: Any, storage_options: Mapping[str, Any] | None = None
     scheme = _scheme(uri)
     if scheme != "file":
         return _remote(scheme, uri, dict(storage_options or {}))
-    if storage_options:
-        raise InvalidCall("storage_options= are for the url of an object store, such as s3://bucket/run.tet")
-    if hasattr(uri, "seek") and hasattr(uri, "read"):
+    is_file = hasattr(uri, "seek") and hasattr(uri, "read")
+    is_named = not hasattr(uri, "__fspath__") and hasattr(uri, "fs") and hasattr(uri, "path")
+    if storage_options and (is_file or is_named):
+        raise InvalidCall("storage_options= are for names; an open file has its own")
+    if is_file:
         file = _File(uri)
         return Place(file, file.name)
     # Files of fsspec that are not open yet, and its paths, say where they are.
-    if not hasattr(uri, "__fspath__") and hasattr(uri, "fs") and hasattr(uri, "path"):
+    if is_named:
         if getattr(uri, "compression", None) is not None:
             raise TypeError("a compressed file cannot be read at any position; decompress it first")
         return Place(_adapter(uri.fs), str(uri.path))
@@ -72,9 +74,8 @@ def _remote(scheme: str, url: str, options: dict[str, Any]) -> Place:
         except ImportError:
             pass
         else:
-            client: dict[str, Any] = {"client_options": {"allow_http": True}} if scheme == "http" else {}
-            stores: Any = obstore.store
-            return Place(_Obstore(stores.from_url(f"{scheme}://{root}", config=options, **client)), path)
+            del obstore
+            return Place(_url_store(f"{scheme}://{root}", options), path)
     try:
         import fsspec
     except ImportError:
@@ -84,6 +85,33 @@ def _remote(scheme: str, url: str, options: dict[str, Any]) -> Place:
     file, hash_, table = url.partition("#")
     filesystem, path = fsspec.core.url_to_fs(file, **options)
     return Place(_Fsspec(filesystem), f"{path}{hash_}{table}")
+
+
+def _url_store(url: str, options: dict[str, Any]) -> _Obstore:
+    """Returns the store of a url, by obstore."""
+    import obstore.store
+
+    client: dict[str, Any] = {"client_options": {"allow_http": True}} if url.startswith("http:") else {}
+    stores: Any = obstore.store
+    return _Obstore(stores.from_url(url, config=options, **client), (url, options))
+
+
+def _travels(store: Any, name: str) -> Any:
+    """Returns a store that another process can have; others are refused.
+
+    Raises:
+        InvalidCall: it is in the memory of this process, or cannot be pickled.
+    """
+    import pickle
+
+    in_memory = "memory" in str(getattr(store, "protocol", "")) or type(store).__name__ == "MemoryStore"
+    try:
+        pickle.dumps(store)
+    except Exception:
+        in_memory = True
+    if in_memory:
+        raise InvalidCall(f"{name} is open in this process only", hint="open it by its url or path in the other process")
+    return store
 
 
 def _text(uri: Any) -> str:
@@ -110,6 +138,9 @@ class _File:
         # Seeking and reading are two calls: others must not come in between.
         self._lock = threading.Lock()
         self.name = str(getattr(file, "name", None) or getattr(file, "path", None) or "file object")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        raise InvalidCall(f"'{self.name}' is open in this process only", hint="open it by its name")
 
     def is_folder(self, path: str) -> bool | None:
         return False if path == self.name else None
@@ -150,6 +181,15 @@ class _Fsspec:
     def __init__(self, filesystem: Any) -> None:
         self._filesystem = filesystem
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return _Fsspec, (_travels(self._filesystem, f"the file system {type(self._filesystem).__name__}"),)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Fsspec) and self._filesystem == other._filesystem
+
+    def __hash__(self) -> int:
+        return hash(self._filesystem)
+
     def is_folder(self, path: str) -> bool | None:
         try:
             return bool(self._filesystem.info(path)["type"] == "directory")
@@ -179,8 +219,21 @@ class _Fsspec:
 class _Obstore:
     """A store of obstore. It has no folders: one exists where a name starts with it."""
 
-    def __init__(self, store: Any) -> None:
-        self._store = store
+    def __init__(self, store: Any, url: tuple[str, dict[str, Any]] | None = None) -> None:
+        self._store, self._url = store, url
+
+    def __reduce__(self) -> tuple[object, ...]:
+        if self._url is not None:
+            return _url_store, self._url
+        return _Obstore, (_travels(self._store, f"the store {type(self._store).__name__}"),)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _Obstore):
+            return NotImplemented
+        return self._url == other._url if self._url else bool(self._store == other._store)
+
+    def __hash__(self) -> int:
+        return hash(self._url[0] if self._url else type(self._store))
 
     def is_folder(self, path: str) -> bool | None:
         path = path.strip("/")

@@ -45,20 +45,27 @@ def write(
         The report: format, rows, bytes, changed types, and what was not kept.
     """
     lost: list[str] = []
-    if hasattr(data, "dims") and hasattr(data, "coords"):
-        from .xarray import plain
+    members: list[dict[str, Any]] | None = None
+    if _is_labeled(data):
+        from ._xarray_write import arrays_of, one_of
 
-        labels = plain(data, _format(uri, format))
-        data, lost = labels.data, labels.lost
-        table = table or labels.name
-        metadata = labels.attrs | dict(metadata or {})
-        options = labels.settings | options
+        name, takes_array, takes_several = _native.target_format(path(uri), format)
+        if takes_several and (hasattr(data, "data_vars") or len(data.coords)):
+            members, attrs = arrays_of(data, name, options.pop("chunk", None))
+        else:
+            data, own_name, attrs, lost = one_of(data, takes_array)
+            table = table or own_name
+        metadata = attrs | dict(metadata or {})
     target: dict[str, Any] = {
         "uri": path(uri), "format": format, "table": table, "overwrite": overwrite,
         "cast": types(cast), "settings": settings(options), "metadata": attributes(metadata),
     }  # fmt: skip
-    cells = _cells(data)
-    done = _native.write_rows(arrow_of(data), target) if cells is None else _native.write_array(*cells, target)
+    if members is not None:
+        done = _native.write_arrays(members, target)
+    elif _is_array(data):
+        done = _native.write_array(*cells(data), target)
+    else:
+        done = _native.write_rows(arrow_of(data), target)
     report: dict[str, Any] = json.loads(done)
     report["metadata"]["lost"] += lost
     return report
@@ -90,31 +97,38 @@ def append(
         "uri": path(uri), "axis": None if axis is None else str(axis), "cast": types(cast),
         "settings": settings(options), "opening": opening(key=key),
     }  # fmt: skip
-    cells = _cells(data)
-    report = _native.append_rows(arrow_of(data), target) if cells is None else _native.append_array(*cells, target)
+    if _is_array(data):
+        report = _native.append_array(*cells(data), target)
+    else:
+        report = _native.append_rows(arrow_of(data), target)
     return json.loads(report)  # type: ignore[no-any-return]
-
-
-def _format(uri: Uri, format: str | None) -> str:
-    """Returns the format that is written, by its name or ending."""
-    return format or path(uri).rstrip("/").rpartition(".")[2]
 
 
 def _speaks_arrow(data: Any) -> bool:
     return hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__")
 
 
-def _cells(data: Any) -> tuple[Any, str, list[int], list[str] | None] | None:
-    """Returns the bytes, type, shape and axes of an array; ``None`` for what is a table."""
-    is_labelled = hasattr(data, "dims") and hasattr(data, "coords")
-    if not is_labelled and (_speaks_arrow(data) or not hasattr(data, "__array__") or hasattr(data, "columns")):
-        return None
+def _is_labeled(data: Any) -> bool:
+    """Whether it is an object of xarray."""
+    return hasattr(data, "dims") and hasattr(data, "coords")
+
+
+def _is_array(data: Any) -> bool:
+    """Whether it is an array rather than a table."""
+    if _is_labeled(data):
+        return True
+    return not _speaks_arrow(data) and hasattr(data, "__array__") and not hasattr(data, "columns")
+
+
+def cells(data: Any, name: str = "") -> tuple[Any, str, list[int], list[str] | None]:
+    """Returns the bytes, type, shape and axes of an array."""
     import numpy
 
     array = numpy.asarray(data)
     kind = f"{array.dtype.kind}{array.dtype.itemsize}"
     if kind not in _NAMES:
-        raise TypeError(f"an array of {array.dtype} cannot be written; cast it to a number type")
+        what = f"the array {name!r}" if name else "an array"
+        raise TypeError(f"{what} of {array.dtype} cannot be written; cast it to a number type")
     array = numpy.ascontiguousarray(array, array.dtype.newbyteorder("<"))
     dims = getattr(data, "dims", None)
     axes = None if dims is None else [str(name) for name in dims]

@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 import numpy
 from xarray import DataArray, Dataset, Variable
-from xarray.backends import BackendArray, BackendEntrypoint
+from xarray.backends import AbstractDataStore, BackendArray, BackendEntrypoint, StoreBackendEntrypoint
 from xarray.core import indexing
 
 from ._array import Array
+from ._container import Container
 from ._container import open as _open
 from ._errors import InvalidCall
 from ._table import Table
 
-__all__ = ["TesselleBackend", "data_array", "plain", "rows_of"]
+__all__ = ["TesselleBackend", "data_array"]
+
+SCALAR = "()"
+"""The axis of one position that stands for none, in formats whose arrays have an axis at least."""
+OF_DATASET = "dataset:"
+"""What the attributes of a dataset start with where only its variables have attributes."""
+CHARACTERS = "_Encoding"
+"""The attribute of variables whose cells are the bytes of strings."""
 
 
 class _Lazy(BackendArray):  # type: ignore[misc, unused-ignore]
     """An array that is read when xarray wants it."""
 
-    def __init__(self, array: Array) -> None:
-        self.array = array
-        self.shape = array.shape
-        self.dtype = array.dtype
+    def __init__(self, array: Array, shape: tuple[int, ...], dtype: numpy.dtype[Any]) -> None:
+        self.array, self.shape, self.dtype = array, shape, dtype
 
     def __getitem__(self, key: indexing.ExplicitIndexer) -> Any:
         support = indexing.IndexingSupport.OUTER
@@ -41,32 +47,164 @@ class _Lazy(BackendArray):  # type: ignore[misc, unused-ignore]
                 part = slice(positions[-1], positions[0] + 1, -part.step) if positions else slice(0, 0)
                 flipped.append(sum(not isinstance(earlier, (int, numpy.integer)) for earlier in parts))
             parts.append(part)
-        found = self.array[tuple(parts)]
-        return numpy.flip(found, tuple(flipped)) if flipped else found
+        # A scalar has an axis here that xarray does not see.
+        parts += [0] * (self.array.ndim - len(self.shape))
+        found = numpy.asarray(self.array[tuple(parts)])
+        found = numpy.flip(found, tuple(flipped)) if flipped else found
+        return found if found.dtype == self.dtype else found.view(self.dtype)
 
 
-def _variable(array: Array) -> Variable:
-    data = indexing.LazilyIndexedArray(_Lazy(array))
-    encoding = {"preferred_chunks": dict(zip(array.dims, array.chunks))}
-    return Variable(array.dims, data, array.attrs, encoding)
+def _variable(array: Array, attrs: Mapping[str, Any], dims: tuple[str, ...] | None = None) -> Variable:
+    """Returns an array as a variable that is read on demand."""
+    dims = array.dims if dims is None else dims
+    rank = 0 if dims == (SCALAR,) else array.ndim
+    is_text = CHARACTERS in attrs and array.dtype == numpy.uint8
+    dtype = numpy.dtype("S1") if is_text else array.dtype
+    data = indexing.LazilyIndexedArray(_Lazy(array, array.shape[:rank], dtype))
+    chunks = tuple(min(chunk, max(extent, 1)) for chunk, extent in zip(array.chunks, array.shape))
+    encoding = {"preferred_chunks": dict(zip(dims[:rank], chunks)), "chunks": chunks[:rank]}
+    return Variable(dims[:rank], data, dict(attrs), encoding)
 
 
-def _coordinates(array: Array) -> dict[str, Any]:
-    """Returns the coordinates of axes that do not count from 0."""
-    axes = zip(array.dims, array.origin, array.shape)
-    return {name: numpy.arange(start, start + extent) for name, start, extent in axes if start}
+def _positions(array: Array, times: Mapping[str, str]) -> dict[str, Any]:
+    """Returns the coordinates of axes that count times, or not from 0."""
+    found: dict[str, Any] = {}
+    for name, start, extent in zip(array.dims, array.origin, array.shape):
+        if name in times:
+            found[name] = numpy.arange(start, start + extent).astype(times[name])
+        elif start:
+            found[name] = numpy.arange(start, start + extent)
+    return found
+
+
+def _labels(table: Table, array: Array) -> Iterator[tuple[str, Variable]]:
+    """Yields the labels of a TileDB array that name every position of their axis."""
+    for name, column, native, position, value in table._native.labels():
+        if column not in array.dims:
+            continue
+        axis = array.dims.index(column)
+        rows = Table(native).scan([position, value]).to_numpy()
+        at = rows[position].astype("int64") - array.origin[axis]
+        values = rows[value]
+        if len(at) != array.shape[axis] or set(at.tolist()) != set(range(len(at))):
+            continue
+        yield name, Variable((column,), values[numpy.argsort(at)])
 
 
 def data_array(array: Array) -> DataArray:
-    """Returns an array of this package as xarray's."""
-    return DataArray(_variable(array), coords=_coordinates(array), name=array.name)
+    """Returns an array of this package as xarray's, with the coordinates of its axes."""
+    coordinates = _positions(array, dict(array._table._native.times()))
+    return DataArray(_variable(array, array.attrs), coords=coordinates, name=array.name)
+
+
+class _Store(AbstractDataStore):  # type: ignore[misc, unused-ignore]
+    """The dense arrays of a container as variables; xarray decodes what their attributes say."""
+
+    __slots__ = ("_attrs", "_container", "_variables", "coordinates")
+
+    def __init__(self, container: Container, tables: Mapping[str, Table]) -> None:
+        self._container = container
+        self._attrs: dict[str, Any] = {}
+        self._variables: dict[str, Variable] = {}
+        self.coordinates: set[str] = set()
+        if container.format != "tet":
+            self._attrs = {name: value_of(value, container.format) for name, value in container.metadata.items()}
+        axes: dict[str, tuple[int, Any]] = {}
+        for name, table, array in _arrays(tables):
+            self._add(name, table, array, axes)
+
+    def _add(self, name: str, table: Table, array: Array, axes: dict[str, tuple[int, Any]]) -> None:
+        """Adds an array as a variable. Axes of one name are one axis if they have one length and the same coordinates."""
+        own = _positions(array, dict(table._native.times())) | self._tet_labels(table)
+        dims = []
+        for dim, size in zip(array.dims, array.shape):
+            values = own.get(dim, ())
+            is_own = len(values) == size
+            axis = (size, values.tolist() if is_own and size else None)
+            dims.append(dim if axes.setdefault(dim, axis) == axis else f"{name}_{dim}")
+            if axis[1] is not None:
+                self._variables.setdefault(dims[-1], Variable((dims[-1],), values))
+        self._variables[name] = _variable(array, self._own(table, array), tuple(dims))
+        renamed = dict(zip(array.dims, dims))
+        for label, variable in _labels(table, array):
+            self._coordinate(label, Variable([renamed[str(dim)] for dim in variable.dims], variable.data))
+
+    def _tet_labels(self, table: Table) -> dict[str, Any]:
+        """Returns the labels that a tet file has for the axes of a dataset."""
+        if self._container.format != "tet":
+            return {}
+        about = self._container.metadata.get("datasets", {}).get(table.name, {})
+        return {axis: numpy.array(label["labels"]) for axis, label in (about.get("coords") or {}).items()}
+
+    def _coordinate(self, name: str, variable: Variable) -> None:
+        if name not in self._variables:
+            self._variables[name] = variable
+            self.coordinates.add(name)
+
+    def _own(self, table: Table, array: Array) -> dict[str, Any]:
+        """Returns the attributes of a variable, typed as xarray writes them; those of the dataset are kept apart."""
+        is_tet = self._container.format == "tet"
+        stored = json.loads(table._native.attributes(own=True))
+        attrs = {name: value_of(value, self._container.format) for name, value in stored.items()}
+        for name in [name for name in attrs if is_tet and name.startswith(OF_DATASET)]:
+            self._attrs[name.removeprefix(OF_DATASET)] = attrs.pop(name)
+        if isinstance(attrs.get("_FillValue"), str) and array.dtype.kind == "f":
+            # How xarray writes the floats of Zarr.
+            from xarray.backends.zarr import FillValueCoder
+
+            attrs["_FillValue"] = FillValueCoder.decode(attrs["_FillValue"], array.dtype.str)
+        return attrs
+
+    def get_variables(self) -> dict[str, Variable]:
+        return self._variables
+
+    def get_attrs(self) -> dict[str, Any]:
+        return self._attrs
+
+    def get_dimensions(self) -> dict[str, int]:
+        sizes = (variable.sizes.items() for variable in self._variables.values())
+        return {str(dim): size for found in sizes for dim, size in found}
+
+    def get_encoding(self) -> dict[str, Any]:
+        return {"source": self._container.uri}
+
+
+def value_of(stored: Any, format: str) -> Any:
+    """Returns an attribute of a format that keeps some values as JSON: tet all but strings, TileDB lists and the like."""
+    is_text = isinstance(stored, str) and format in ("tet", "tiledb")
+    if not is_text or format == "tiledb" and stored[:1] not in ("[", "{", '"') and stored not in ("true", "false", "null"):
+        return stored
+    try:
+        return json.loads(stored)
+    except ValueError:
+        return stored
+
+
+def _arrays(tables: Mapping[str, Table]) -> Iterator[tuple[str, Table, Array]]:
+    """Yields the arrays of tables with the names of their variables."""
+    taken = set()
+    for key, table in tables.items():
+        columns = table.array_columns
+        for column in columns:
+            name = key if key and len(columns) == 1 else column
+            name = f"{key}/{column}" if name in taken else name
+            taken.add(name)
+            yield name, table, table.array(column)
+
+
+_DECODERS = (
+    "mask_and_scale", "decode_times", "concat_characters", "decode_coords", "use_cftime", "decode_timedelta",
+)  # fmt: skip
 
 
 class TesselleBackend(BackendEntrypoint):  # type: ignore[misc, unused-ignore]
-    """Opens dense containers as datasets: each array is a variable, an array that bears the name of its axis a coordinate."""
+    """Opens dense containers as datasets: each array is a variable, an array that has the name of its axis a coordinate."""
 
-    description = "tet, dense TileDB arrays, Zarr version 3 and npy files through Tesselle"
-    open_dataset_parameters = ("filename_or_obj", "drop_variables", "table", "at", "between", "key", "format")
+    description = "tet, dense TileDB arrays and groups, Zarr version 3 and npy files through Tesselle"
+    open_dataset_parameters = (
+        "filename_or_obj", *_DECODERS, "drop_variables", "table", "group", "store", "storage_options", "at", "between",
+        "key", "format",
+    )  # fmt: skip
 
     def open_dataset(  # type: ignore[override, unused-ignore]
         self,
@@ -74,89 +212,32 @@ class TesselleBackend(BackendEntrypoint):  # type: ignore[misc, unused-ignore]
         *,
         drop_variables: str | Iterable[str] | None = None,
         table: str | None = None,
+        group: str | None = None,
         **options: Any,
     ) -> Dataset:
-        """Opens what ``filename_or_obj`` names; nothing is read before a variable is used."""
+        """Opens what ``filename_or_obj`` names; cells are read when a variable is used.
+
+        Args:
+            filename_or_obj: what :func:`tesselle.open` takes.
+            drop_variables: variables to leave out.
+            table: only the arrays of this table.
+            group: only the arrays of this group of a hierarchy.
+            **options: how xarray decodes (``decode_times`` and so on), and the keywords of :func:`tesselle.open`.
+        """
+        decoders = {name: options.pop(name) for name in _DECODERS if name in options}
         container = _open(filename_or_obj, **options)
-        skipped = {drop_variables} if isinstance(drop_variables, str) else set(drop_variables or ())
-        variables: dict[str, Variable] = {}
-        for name, array in _arrays(container.table(table) if table is not None else None, container):
-            if name in skipped:
-                continue
-            variables[name] = _variable(array)
-            for axis, positions in _coordinates(array).items():
-                variables.setdefault(axis, Variable((axis,), positions))
-        if not variables:
+        tables: Mapping[str, Table] = container
+        if table is not None:
+            tables = {table: container.table(table)}
+        elif group is not None:
+            inside = group.strip("/") + "/"
+            tables = {key.removeprefix(inside): found for key, found in container.items() if key.startswith(inside)}
+        found = _Store(container, tables)
+        if not found.get_variables():
             raise InvalidCall(f"there is no dense array in '{container.uri}'", hint="read it with tesselle.scan")
-        named = {name for name, variable in variables.items() if variable.dims == (name,)}
-        coordinates = {name: variables.pop(name) for name in named}
-        return Dataset(variables, coordinates, container.metadata)
+        data = StoreBackendEntrypoint().open_dataset(found, drop_variables=drop_variables, **decoders)
+        return data.set_coords(found.coordinates & set(data.data_vars))
 
     def guess_can_open(self, filename_or_obj: Any) -> bool:
         """Whether the name is one of this engine."""
         return str(filename_or_obj).lower().rstrip("/").endswith((".tet", ".tiledb"))
-
-
-def _arrays(table: Table | None, container: Any) -> Iterable[tuple[str, Array]]:
-    """Yields the arrays of a table, or of all tables, with the names of their variables."""
-    for found in [table] if table is not None else container.values():
-        columns = found.array_columns
-        for column in columns:
-            yield (found.name if found.name and len(columns) == 1 else column), found.array(column)
-
-
-class Plain(NamedTuple):
-    """What is written of an object of xarray."""
-
-    data: Any
-    """A DataArray, or rows for several variables."""
-    name: str | None
-    """The name of the only variable."""
-    attrs: dict[str, Any]
-    """Its attributes, as JSON has them."""
-    settings: dict[str, Any]
-    """What makes rows dense again."""
-    lost: list[str]
-    """What has no place in a file."""
-
-
-def plain(data: DataArray | Dataset, format: str = "") -> Plain:
-    """Returns what of an array or a dataset is written, and what is not."""
-    lost = [f"the coordinates '{name}'" for name in data.coords]
-    if isinstance(data, Dataset) and len(data.data_vars) == 1:
-        (array,) = data.data_vars.values()
-        attrs = {**data.attrs, **array.attrs}
-    elif isinstance(data, Dataset):
-        lost += [f"the attribute '{key}' of '{name}'" for name, inner in data.data_vars.items() for key in inner.attrs]
-        rows, settings = rows_of(data, format)
-        return Plain(rows, None, _json(data.attrs), settings, lost)
-    else:
-        array, attrs = data, data.attrs
-    return Plain(array, None if array.name is None else str(array.name), _json(attrs), {}, lost)
-
-
-def _json(attrs: Mapping[Any, Any]) -> dict[str, Any]:
-    """Returns attributes with numbers and lists of Python instead of numpy."""
-    return {str(name): value.tolist() if hasattr(value, "tolist") else value for name, value in attrs.items()}
-
-
-def rows_of(dataset: Dataset, format: str = "") -> tuple[Any, dict[str, Any]]:
-    """Returns the variables of a dataset as one table of rows, and the settings that make it dense again in a format."""
-    import pyarrow
-
-    dims = {variable.dims for variable in dataset.data_vars.values()}
-    if len(dims) != 1:
-        raise InvalidCall("the variables of the dataset have different axes", hint="write them one by one")
-    (axes,) = dims
-    shape = [dataset.sizes[axis] for axis in axes]
-    cells = numpy.arange(math.prod(shape))
-    columns: dict[str, Any] = {str(n): p for n, p in zip(axes, numpy.unravel_index(cells, shape))}
-    columns |= {str(name): variable.to_numpy().ravel() for name, variable in dataset.data_vars.items()}
-    table = pyarrow.table(columns)
-    # A column without nulls is an array in formats that distinguish the two.
-    fields = [f.with_nullable(column.null_count > 0) for f, column in zip(table.schema, table.columns)]
-    table = table.cast(pyarrow.schema(fields))
-    if format == "tiledb":
-        domains = {f"domain.{axis}": f"0:{extent - 1}" for axis, extent in zip(axes, shape)}
-        return table, {"kind": "dense", "dims": [str(axis) for axis in axes], **domains}
-    return table, {"axes": len(axes), "shape": shape}

@@ -29,6 +29,14 @@ def expected(case: pathlib.Path) -> Any:
 
 
 @pytest.fixture
+def fixtures() -> pathlib.Path:
+    """The files of the original engines."""
+    if FIXTURES is None:
+        pytest.skip("TESSELLE_FIXTURES is not set")
+    return pathlib.Path(FIXTURES)
+
+
+@pytest.fixture
 def field(tmp_path: pathlib.Path) -> tuple[str, Any]:
     """A tet file with one tensor of three axes, and its cells."""
     cells = numpy.random.default_rng(7).normal(size=(6, 20, 15)).astype("f4")

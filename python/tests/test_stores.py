@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pathlib
 import pickle
+import subprocess
+import sys
 from typing import Any
 
 import numpy
@@ -71,9 +73,43 @@ def test_names_of_tables_and_missing_files(store, field) -> None:  # type: ignor
         ts.open("nowhere.tet", store=store)
 
 
-def test_what_a_store_holds_stays_in_its_process(store) -> None:  # type: ignore[no-untyped-def]
-    with pytest.raises(ts.InvalidCall, match="this process only"):
-        pickle.dumps(ts.scan("data/pages.tatami", store=store))
+@pytest.mark.parametrize("store", ["obstore memory", "fsspec memory"], indirect=True)
+def test_what_a_store_holds_in_memory_stays_in_its_process(store) -> None:  # type: ignore[no-untyped-def]
+    scan = ts.scan("data/pages.tatami", store=store)
+    for value in (scan, ts.open("data/field.tet", store=store), scan.splits(2)[0]):
+        with pytest.raises(ts.InvalidCall, match="this process only"):
+            pickle.dumps(value)
+    assert scan == ts.scan("data/pages.tatami", store=store)
+
+
+def in_another_process(value: Any) -> str:
+    """Returns the number of rows that a new process counts."""
+    script = "import pickle, sys; print(pickle.load(sys.stdin.buffer).count())"
+    done = subprocess.run([sys.executable, "-c", script], input=pickle.dumps(value), capture_output=True, check=True)
+    return done.stdout.decode().strip()
+
+
+def test_stores_that_others_can_have_travel(tmp_path: pathlib.Path, pages, field) -> None:  # type: ignore[no-untyped-def]
+    name = pathlib.Path(pages[0]).name
+    for store, path in [
+        (stores.LocalStore(str(pathlib.Path(pages[0]).parent)), name),
+        (fsspec.filesystem("file"), pages[0]),
+    ]:
+        scan = ts.scan(path, store=store, where="id < 100")
+        assert in_another_process(scan) == "100"
+        assert sum(int(in_another_process(part)) for part in scan.splits(2)) == 100
+        assert pickle.loads(pickle.dumps(scan)) == scan
+    container = ts.open(field[0], store=fsspec.filesystem("file"))
+    array = container.table().array()
+    assert numpy.array_equal(pickle.loads(pickle.dumps(container)).table()[0], field[1][0])
+    assert numpy.array_equal(pickle.loads(pickle.dumps(array))[0], field[1][0])
+
+
+def test_scans_of_urls_travel(server: str, plant) -> None:  # type: ignore[no-untyped-def]
+    scan = ts.scan(f"{server}/plant.tsfile#root.fleet.truck1", ["speed"], "speed > 200")
+    assert in_another_process(scan) == str(scan.count())
+    assert sum(int(in_another_process(part)) for part in scan.splits(3)) == scan.count()
+    assert pickle.loads(pickle.dumps(ts.open(f"{server}/field.tet"))).format == "tet"
 
 
 def test_threads_share_a_store(store, field) -> None:  # type: ignore[no-untyped-def]
@@ -206,7 +242,26 @@ def test_settings_of_an_object_store(field, monkeypatch: pytest.MonkeyPatch) -> 
     assert numpy.array_equal(ts.open("s3://bucket/runs/field.tet", storage_options=options).table()[...], field[1])
     assert ts.scan("s3://bucket/runs/field.tet", storage_options=options).count() == field[1].size
     assert asked == [("s3://bucket", {"config": options})] * 2
-    with pytest.raises(ts.InvalidCall, match="s3://"):
-        ts.open(field[0], storage_options=options)
-    with pytest.raises(ts.InvalidCall, match="tesselle.open"):
-        ts.verify(field[0], storage_options=options)
+    for call in (ts.open, ts.scan, ts.verify):
+        with pytest.raises(ts.InvalidCall, match="s3://"):
+            call(field[0], storage_options=options)
+    with open(field[0], "rb") as file, pytest.raises(ts.InvalidCall, match="its own"):
+        ts.open(file, storage_options={"mapped": True})
+
+
+def test_local_files_can_be_mapped(tmp_path: pathlib.Path, field, plant, pages) -> None:  # type: ignore[no-untyped-def]
+    mapped = {"mapped": "true"}
+    for ending in ("npy", "tiledb", "zarr"):
+        ts.write(field[1], tmp_path / f"cells.{ending}")
+    for path in (field[0], *(tmp_path / f"cells.{ending}" for ending in ("npy", "tiledb", "zarr"))):
+        array = ts.open(path, storage_options=mapped).table().array()
+        for _ in range(40):
+            assert numpy.array_equal(array[1:5, 2:9, ::2], field[1][1:5, 2:9, ::2])
+        assert numpy.array_equal(array, field[1])
+        assert numpy.array_equal(pickle.loads(pickle.dumps(array)), field[1])
+    for path in (plant[0], pages[0]):
+        assert ts.scan(path, storage_options={"mapped": True}).to_arrow().equals(ts.scan(path).to_arrow())
+    assert ts.scan(field[0], storage_options=mapped).splits(2)[0].count()
+    assert ts.verify(field[0], storage_options={"mapped": False}).ok
+    with pytest.raises(ts.InvalidCall, match="true or false"):
+        ts.open(field[0], storage_options={"mapped": "maybe"})

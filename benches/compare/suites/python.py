@@ -12,17 +12,17 @@ class Suite:
     MIB = 1 << 20
     # The driver finds out itself; rates are of no interest then.
     TINY = {}
-    ENGINES = ("tesselle", "tiledb", "tsfile", "zarr", "zarrs", "h5py", "numpy", "pyarrow", "polars")
+    ENGINES = ("tesselle", "tesselle-mapped", "tiledb", "tsfile", "zarr", "zarrs", "h5py", "numpy", "pyarrow", "polars")
     # Which engines do a job, and the files that each of them reads.
     TABLE = {
         "import": ("import of the package", None, ("tiledb", "tsfile", "zarr", "h5py", "numpy", "pyarrow", "polars")),
         "dense-tet": ("read 256 MiB, dense, zstd (tet)", 256 * MIB, ("zarr", "zarrs", "h5py")),
         "dense-tiledb": ("read 256 MiB, dense, zstd (TileDB)", 256 * MIB, ("tiledb",)),
         "dense-zarr": ("read 256 MiB, dense, zstd (Zarr)", 256 * MIB, ("zarr", "zarrs")),
-        "raw-npy": ("read 256 MiB (npy)", 256 * MIB, ("numpy",)),
-        "windows-tet": ("100 windows of 256x256 (tet)", None, ("zarr", "zarrs", "h5py")),
-        "windows-tiledb": ("100 windows of 256x256 (TileDB)", None, ("tiledb",)),
-        "windows-npy": ("100 windows of 256x256 (npy)", None, ("numpy",)),
+        "raw-npy": ("read 256 MiB (npy)", 256 * MIB, ("tesselle-mapped", "numpy")),
+        "windows-tet": ("100 windows of 256x256 (tet)", None, ("tesselle-mapped", "zarr", "zarrs", "h5py")),
+        "windows-tiledb": ("100 windows of 256x256 (TileDB)", None, ("tesselle-mapped", "tiledb")),
+        "windows-npy": ("100 windows of 256x256 (npy)", None, ("tesselle-mapped", "numpy")),
         "open-tet": ("open and one cell (tet)", None, ("zarr", "h5py")),
         "open-tiledb": ("open and one cell (TileDB)", None, ("tiledb",)),
         "sparse-tiledb": ("read 2 M sparse cells", (2_000_000, "cells"), ("tiledb",)),

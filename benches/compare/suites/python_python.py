@@ -116,6 +116,14 @@ class Tesselle:
         return found.to_arrow()["c1"].to_numpy()
 
 
+class Mapped(Tesselle):
+    """Files that nobody truncates meanwhile, mapped as numpy maps them."""
+
+    def array(self, kind):
+        mapped = {"mapped": True}
+        return self.ts.open(self.folder / f"cells.{kind}", storage_options=mapped).table().array()
+
+
 class TileDb(Tesselle):
     def __init__(self, folder):
         import tiledb
@@ -222,7 +230,7 @@ class Polars(Tesselle):
 
 
 ENGINES = {
-    "tesselle": Tesselle, "tiledb": TileDb, "tsfile": TsFile, "zarr": Zarr, "zarrs": Zarrs, "h5py": H5py, "numpy": Numpy,
+    "tesselle": Tesselle, "tesselle-mapped": Mapped, "tiledb": TileDb, "tsfile": TsFile, "zarr": Zarr, "zarrs": Zarrs, "h5py": H5py, "numpy": Numpy,
     "pyarrow": PyArrow, "polars": Polars,
 }  # fmt: skip
 

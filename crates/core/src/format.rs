@@ -11,7 +11,9 @@ use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::hint::Action;
 use crate::options::{OpenOptions, Settings, WriteOptions};
-use crate::request::{ArrayRequest, Capabilities, Created, WriteRequest, WriteTarget, Written};
+use crate::request::{
+    ArrayRequest, ArraysRequest, Capabilities, Created, WriteRequest, WriteTarget, Written,
+};
 use crate::sink::{Sink, Summary};
 use crate::storage::{Entry, Location};
 use crate::table::Table;
@@ -70,6 +72,12 @@ pub trait Format: Send + Sync {
             "{} files cannot be written from an array by this version",
             self.name()
         )))
+    }
+
+    /// Writes several whole arrays of any shapes into one container; see [`Capabilities::several_arrays`].
+    fn write_arrays(&self, request: ArraysRequest<'_>, driver: &Driver) -> Result<Written> {
+        let _ = (request, driver);
+        Err(Error::unsupported(format!("the format {} cannot contain several arrays", self.name())))
     }
 
     /// Starts a new container for rows with known columns only.

@@ -60,7 +60,10 @@ pub use limits::Limits;
 pub use options::{OpenOptions, Secret, Settings, TextOptions, WriteOptions};
 pub use predicate::{ColumnBounds, Comparison, Condition, Custom, Leaf, Predicate, Verdict};
 pub use report::{Depth, Finding, Report, Severity};
-pub use request::{ArrayRequest, Capabilities, Created, Fitted, WriteRequest, WriteTarget, Written};
+pub use request::{
+    ArrayRequest, ArraysRequest, Capabilities, Created, Fitted, NamedArray, WriteRequest, WriteTarget,
+    Written,
+};
 pub use scalar::{Scalar, hex, json_bytes, json_float};
 pub use scan::{Remainder, Scan};
 pub use selection::{AxisSelection, Region, Selection, Span, SpanPart};

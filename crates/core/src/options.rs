@@ -30,6 +30,9 @@ pub struct OpenOptions {
     pub text: TextOptions,
     /// Also rows that are marked as deleted but still stored, where the format has such.
     pub deleted: bool,
+    /// Local files are mapped instead of read. Only for files that no program truncates meanwhile: the system ends a
+    /// process that reads past the end of a mapped file.
+    pub mapped: bool,
     /// The value that a repair puts where elements are lost; formats that cannot keep gaps refuse it.
     pub fill: Option<String>,
     /// Bounds that apply regardless of what a file states.
@@ -49,6 +52,7 @@ setters! { OpenOptions {
     with_types => types: Vec<(String, DataType)>,
     with_text => text: TextOptions,
     with_deleted => deleted: bool,
+    with_mapped => mapped: bool,
     with_fill => fill: impl Into<Option<String>>,
     with_limits => limits: Limits,
     with_cancel => cancel: CancelToken,

@@ -4,9 +4,9 @@ use arrow_schema::SchemaRef;
 
 use crate::array::ArrayView;
 use crate::error::{Error, Result};
-use crate::facts::TableFacts;
+use crate::facts::{Attribute, TableFacts};
 use crate::fit::TypeChange;
-use crate::options::WriteOptions;
+use crate::options::{Settings, WriteOptions};
 use crate::selection::Region;
 use crate::sink::{Sink, Summary};
 use crate::storage::{Location, Staged};
@@ -37,6 +37,8 @@ pub struct Capabilities {
     pub encrypts: bool,
     /// Its containers keep earlier states, which can be read as of a time.
     pub keeps_history: bool,
+    /// One container can contain several arrays of different shapes.
+    pub several_arrays: bool,
 }
 
 impl Capabilities {
@@ -53,6 +55,7 @@ impl Capabilities {
         fills_lost: false,
         encrypts: false,
         keeps_history: false,
+        several_arrays: false,
     };
     /// A format that takes rows and whole arrays.
     pub const ARRAYS: Self = Self { arrays_in: true, ..Self::ROWS };
@@ -189,6 +192,54 @@ impl<'a> ArrayRequest<'a> {
     }
 }
 
+/// One of several arrays that are written into one container.
+pub struct NamedArray<'a> {
+    /// Its name in the container.
+    pub name: String,
+    /// Its cells.
+    pub array: &'a dyn ArrayView,
+    /// Its own attributes.
+    pub attributes: Vec<Attribute>,
+    /// Settings of this array, in addition to those of all.
+    pub settings: Settings,
+}
+
+impl NamedArray<'_> {
+    /// The options of this array among those of all.
+    pub fn options(&self, all: &WriteOptions) -> WriteOptions {
+        let mut options = all.clone();
+        options.settings.extend(self.settings.clone());
+        options.table = Some(self.name.clone());
+        options
+    }
+
+    /// Its attributes as the facts about a source.
+    pub fn facts(&self) -> TableFacts {
+        TableFacts { attributes: self.attributes.clone(), ..TableFacts::default() }
+    }
+}
+
+/// Several arrays that are to be written into one container.
+pub struct ArraysRequest<'a> {
+    /// The target.
+    pub location: Location,
+    /// The arrays, each under a name of its own.
+    pub arrays: Vec<NamedArray<'a>>,
+    /// The attributes of the container.
+    pub attributes: Vec<Attribute>,
+    /// How to write all of them.
+    pub options: WriteOptions,
+}
+
+impl ArraysRequest<'_> {
+    /// The response of a format that keeps all attributes and whose axes count from 0.
+    pub fn kept(&self) -> Fitted {
+        let own = self.arrays.iter().flat_map(|array| &array.attributes);
+        let kept = self.attributes.iter().chain(own).map(|attribute| attribute.name.clone()).collect();
+        Fitted { kept, ..Fitted::default() }
+    }
+}
+
 /// The format's response to a request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Fitted {
@@ -244,4 +295,18 @@ pub struct Written {
     pub summary: Summary,
     /// The format's response to the request.
     pub fitted: Fitted,
+}
+
+impl Written {
+    /// Adds the write of another array to the same container.
+    pub fn add(&mut self, other: Self) {
+        let Self { summary, fitted } = other;
+        self.summary.rows += summary.rows;
+        self.summary.bytes += summary.bytes;
+        self.summary.pieces += summary.pieces;
+        self.summary.lost.extend(summary.lost);
+        self.fitted.changed.extend(fitted.changed);
+        self.fitted.kept.extend(fitted.kept);
+        self.fitted.lost.extend(fitted.lost);
+    }
 }

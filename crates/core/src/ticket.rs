@@ -29,6 +29,8 @@ pub struct ScanTicket {
     text_as_binary: bool,
     full_domain: bool,
     deleted: bool,
+    #[serde(default)]
+    mapped: bool,
     /// Columns and the names of their types.
     types: Vec<(String, String)>,
 }
@@ -51,6 +53,7 @@ impl ScanTicket {
             text_as_binary: options.text_as_binary,
             full_domain: options.full_domain,
             deleted: options.deleted,
+            mapped: options.mapped,
             types: types.collect(),
         }
     }
@@ -64,6 +67,7 @@ impl ScanTicket {
             text_as_binary: self.text_as_binary,
             full_domain: self.full_domain,
             deleted: self.deleted,
+            mapped: self.mapped,
             types: types.collect::<Result<_>>()?,
             ..OpenOptions::default()
         })

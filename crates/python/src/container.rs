@@ -3,74 +3,46 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
+use tesselle::Dataset;
 use tesselle::core::Context;
-use tesselle::storage::Storage;
-use tesselle::{Dataset, Error, Location, OpenOptions, Uri};
 
 use crate::error::raise;
-use crate::options::{Opening, opener};
+use crate::options::Opening;
 use crate::run::{long, quick};
 use crate::scan::Source;
-use crate::store::PythonStore;
 use crate::table::Table;
 
 /// An opened container; its metadata is in memory, its data is not.
 #[pyclass(frozen, module = "tesselle._native")]
 pub(crate) struct Container {
     dataset: Dataset,
-    uri: String,
-    /// The format, where it was given.
-    format: Option<String>,
-    options: OpenOptions,
-    /// Its storage is an object of Python, which only this process has.
-    is_here_only: bool,
+    source: Source,
 }
 
-/// Opens what `uri` names.
+/// Opens what `uri` names, perhaps in a storage that Python provides: an adapter of `tesselle._stores`.
 #[pyfunction]
-pub(crate) fn open(py: Python<'_>, uri: String, opening: Opening) -> PyResult<Container> {
-    let options = opening.options()?;
-    let opener = opener(opening.format(), None, &options);
-    // Formats that infer their types read the whole file.
-    let dataset = long(py, |driver| driver.install(|| opener.open(&uri)))?;
-    Ok(Container { dataset, uri, format: opening.format().map(str::to_owned), options, is_here_only: false })
-}
-
-/// Opens `path[#table]` of a storage that Python provides: an adapter of `tesselle._stores`.
-#[pyfunction]
-pub(crate) fn open_store(
+#[pyo3(signature = (uri, opening, store=None))]
+pub(crate) fn open(
     py: Python<'_>,
-    adapter: Py<PyAny>,
     uri: String,
     opening: Opening,
+    store: Option<Py<PyAny>>,
 ) -> PyResult<Container> {
-    let options = opening.options()?;
-    let storage: Arc<dyn Storage> = Arc::new(PythonStore::new(adapter));
-    let dataset = long(py, |_| {
-        let (path, table) = match Uri::split(&uri) {
-            // A path that exists wins over a table.
-            (path, Some(table)) if storage.kind(&uri)?.is_none() => (path, Some(table)),
-            _ => (uri.as_str(), None),
-        };
-        let location = Location::new(storage, path);
-        if !location.exists()? {
-            return Err(Error::missing(path));
-        }
-        opener(opening.format(), table, &options).open_at(location)
-    })?;
-    Ok(Container { dataset, uri, format: opening.format().map(str::to_owned), options, is_here_only: true })
+    let source = Source::new(uri, None, opening.format(), opening.options()?).in_store(store);
+    Ok(Container { dataset: source.dataset(py)?, source })
 }
 
 /// Opens the table of one file, of a folder of files, or of all files that match a pattern.
 #[pyfunction]
-#[pyo3(signature = (uri, table, opening))]
+#[pyo3(signature = (uri, table, opening, store=None))]
 pub(crate) fn open_table(
     py: Python<'_>,
     uri: String,
     table: Option<String>,
     opening: Opening,
+    store: Option<Py<PyAny>>,
 ) -> PyResult<Table> {
-    let source = Source::new(uri, table, opening.format(), opening.options()?);
+    let source = Source::new(uri, table, opening.format(), opening.options()?).in_store(store);
     let table = source.table(py)?;
     Ok(Table::new(source, table))
 }
@@ -96,8 +68,7 @@ impl Container {
             None => self.dataset.default_table(),
         })?;
         let table = Arc::clone(table.table());
-        let source = Source::new(self.uri.clone(), name, self.format.as_deref(), self.options.clone());
-        Ok(Table::new(source.opened(&table, self.is_here_only), table))
+        Ok(Table::new(self.source.of_table(name, &table), table))
     }
 
     /// What is in the container, as JSON.

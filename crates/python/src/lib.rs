@@ -33,7 +33,7 @@ mod _native {
     #[pymodule_export]
     use super::array::Array;
     #[pymodule_export]
-    use super::container::{Container, open, open_store, open_table};
+    use super::container::{Container, open, open_table};
     #[pymodule_export]
     use super::jobs::{convert, diff, index, repair, search, verify};
     #[pymodule_export]
@@ -47,7 +47,7 @@ mod _native {
     #[pymodule_export]
     use super::table::Table;
     #[pymodule_export]
-    use super::write::{append_array, append_rows, write_array, write_rows};
+    use super::write::{append_array, append_rows, target_format, write_array, write_arrays, write_rows};
 
     /// Runs the command line with these arguments, program name first; returns the exit code.
     #[pyfunction]

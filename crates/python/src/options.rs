@@ -16,6 +16,7 @@ pub(crate) struct Opening {
     text_as_binary: bool,
     full_domain: bool,
     deleted: bool,
+    mapped: bool,
 }
 
 impl Opening {
@@ -27,7 +28,8 @@ impl Opening {
             .with_raw(self.raw)
             .with_text_as_binary(self.text_as_binary)
             .with_full_domain(self.full_domain)
-            .with_deleted(self.deleted))
+            .with_deleted(self.deleted)
+            .with_mapped(self.mapped))
     }
 
     /// The format, where it is given.

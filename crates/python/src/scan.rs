@@ -6,13 +6,15 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use tesselle::core::{Context, ScanTicket};
 use tesselle::driver::{self, Part};
-use tesselle::{OpenOptions, Selection, Table};
+use tesselle::storage::Storage;
+use tesselle::{Dataset, Location, OpenOptions, Opener, Selection, Table, Uri};
 
 use crate::capsules;
 use crate::error::raise;
 use crate::options::{opener, secret};
 use crate::rows::Rows;
-use crate::run::{driver, long};
+use crate::run::{driver, long, quick};
+use crate::store::PythonStore;
 
 /// A table that can be opened again, here or in another process.
 #[derive(Clone)]
@@ -21,9 +23,9 @@ pub(crate) struct Source {
     table: Option<String>,
     format: Option<String>,
     options: OpenOptions,
+    /// The storage that the uri is a path in, where Python provides it.
+    store: Option<Arc<Py<PyAny>>>,
     opened: Arc<OnceLock<Arc<dyn Table>>>,
-    /// Only this process can open it.
-    is_here_only: bool,
 }
 
 impl Source {
@@ -33,19 +35,44 @@ impl Source {
         format: Option<&str>,
         options: OpenOptions,
     ) -> Self {
-        Self {
-            uri,
-            table,
-            format: format.map(str::to_owned),
-            options,
-            opened: Arc::default(),
-            is_here_only: false,
-        }
+        Self { uri, table, format: format.map(str::to_owned), options, store: None, opened: Arc::default() }
     }
 
-    /// With the table that is open already, perhaps of something that only this process can open.
-    pub(crate) fn opened(self, table: &Arc<dyn Table>, is_here_only: bool) -> Self {
-        Self { opened: Arc::new(OnceLock::from(Arc::clone(table))), is_here_only, ..self }
+    /// In a storage that Python provides.
+    pub(crate) fn in_store(self, store: Option<Py<PyAny>>) -> Self {
+        Self { store: store.map(Arc::new), ..self }
+    }
+
+    /// A table of the container, which is open already.
+    pub(crate) fn of_table(&self, name: Option<String>, table: &Arc<dyn Table>) -> Self {
+        Self { table: name, opened: Arc::new(OnceLock::from(Arc::clone(table))), ..self.clone() }
+    }
+
+    fn opener(&self) -> Opener {
+        opener(self.format.as_deref(), self.table.as_deref(), &self.options)
+    }
+
+    /// The container, opened now.
+    pub(crate) fn dataset(&self, py: Python<'_>) -> PyResult<Dataset> {
+        let opener = self.opener();
+        // Formats that infer their types read the whole file.
+        long(py, |driver| match &self.store {
+            None => driver.install(|| opener.open(&self.uri)),
+            Some(store) => {
+                let storage: Arc<dyn Storage> = Arc::new(PythonStore::new(Arc::clone(store)));
+                let (path, table) = match Uri::split(&self.uri) {
+                    // A path that exists wins over a table.
+                    (path, Some(table)) if storage.kind(&self.uri)?.is_none() => (path, Some(table)),
+                    _ => (self.uri.as_str(), None),
+                };
+                let location = Location::new(storage, path);
+                if !location.exists()? {
+                    return Err(tesselle::Error::missing(path));
+                }
+                let table = opener.table_name().or(table).map(str::to_owned);
+                opener.table(table).open_at(location)
+            }
+        })
     }
 
     /// The table; opened now if it is not.
@@ -53,8 +80,13 @@ impl Source {
         if let Some(table) = self.opened.get() {
             return Ok(Arc::clone(table));
         }
-        let opener = opener(self.format.as_deref(), self.table.as_deref(), &self.options);
-        let table = long(py, |driver| driver.install(|| opener.open_all(&self.uri)))?;
+        let table = if self.store.is_some() {
+            let dataset = self.dataset(py)?;
+            Arc::clone(quick(py, |_| dataset.default_table())?.table())
+        } else {
+            let opener = self.opener();
+            long(py, |driver| driver.install(|| opener.open_all(&self.uri)))?
+        };
         Ok(Arc::clone(self.opened.get_or_init(|| table)))
     }
 }
@@ -107,7 +139,7 @@ impl Scan {
         Ok(Rows::new(
             rows.in_file(&self.source.uri).map_err(|error| raise(&error))?,
             driver,
-            self.source.is_here_only,
+            self.source.store.is_some(),
         ))
     }
 }
@@ -116,12 +148,12 @@ impl Scan {
 impl Scan {
     /// A scan from its plain form; the key of an encrypted container is not in it.
     #[staticmethod]
-    #[pyo3(signature = (plain, key))]
-    fn from_plain(plain: &str, key: Option<Vec<u8>>) -> PyResult<Self> {
+    #[pyo3(signature = (plain, key, store=None))]
+    fn from_plain(plain: &str, key: Option<Vec<u8>>, store: Option<Py<PyAny>>) -> PyResult<Self> {
         let fail = |error: tesselle::Error| raise(&error);
         let ticket = ScanTicket::from_text(plain).map_err(fail)?;
         let options = ticket.options().map_err(fail)?.with_key(secret(key.as_deref())?);
-        let source = Source::new(ticket.uri, ticket.table, ticket.format.as_deref(), options);
+        let source = Source::new(ticket.uri, ticket.table, ticket.format.as_deref(), options).in_store(store);
         let mut scan = ticket.scan;
         let predicate = scan.predicate.take().map(|predicate| predicate.resolve(&tesselle_sql::condition));
         scan.predicate = predicate.transpose().map_err(fail)?;
@@ -130,16 +162,16 @@ impl Scan {
 
     /// The plain form, for another process.
     fn to_plain(&self) -> PyResult<String> {
-        if self.source.is_here_only {
-            let error =
-                tesselle::Error::invalid(format!("'{}' is open in this process only", self.source.uri));
-            return Err(raise(&error.hint("open it by its name")));
-        }
         let mut ticket = ScanTicket::new(&self.source.uri, self.scan.clone(), &self.source.options);
         ticket.table.clone_from(&self.source.table);
         ticket.format.clone_from(&self.source.format);
         ticket.part = self.part;
         ticket.to_text().map_err(|error| raise(&error))
+    }
+
+    /// The storage of Python that it reads, which is not in the plain form.
+    fn store(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+        self.source.store.as_ref().map(|store| store.clone_ref(py))
     }
 
     /// What is wanted, for people.

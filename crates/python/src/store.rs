@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io::{Error as IoError, ErrorKind as IoErrorKind};
 use std::ops::Range;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use pyo3::buffer::PyBuffer;
@@ -13,7 +14,7 @@ use tesselle::{Error, ErrorKind, Result};
 
 /// An adapter of `tesselle._stores`, with the methods `is_folder`, `size`, `read` and `list`.
 pub(crate) struct PythonStore {
-    adapter: Py<PyAny>,
+    adapter: Arc<Py<PyAny>>,
 }
 
 impl fmt::Debug for PythonStore {
@@ -23,7 +24,7 @@ impl fmt::Debug for PythonStore {
 }
 
 impl PythonStore {
-    pub(crate) fn new(adapter: Py<PyAny>) -> Self {
+    pub(crate) fn new(adapter: Arc<Py<PyAny>>) -> Self {
         Self { adapter }
     }
 

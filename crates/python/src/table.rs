@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use arrow_schema::DataType;
+use arrow_schema::{DataType, Field, TimeUnit};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
+use tesselle::core::AttributeScope;
 
 use crate::array::Array;
 use crate::capsules;
@@ -23,6 +24,23 @@ impl Table {
     pub(crate) fn new(source: Source, inner: Arc<dyn tesselle::Table>) -> Self {
         Self { source, inner }
     }
+}
+
+/// Numpy's name for a type of times or durations.
+fn time_type(data_type: &DataType) -> Option<String> {
+    let (kind, unit) = match data_type {
+        DataType::Timestamp(unit, _) => ("datetime64", unit),
+        DataType::Duration(unit) => ("timedelta64", unit),
+        DataType::Date32 => return Some("datetime64[D]".to_owned()),
+        _ => return None,
+    };
+    let unit = match unit {
+        TimeUnit::Second => "s",
+        TimeUnit::Millisecond => "ms",
+        TimeUnit::Microsecond => "us",
+        TimeUnit::Nanosecond => "ns",
+    };
+    Some(format!("{kind}[{unit}]"))
 }
 
 #[pymethods]
@@ -48,9 +66,15 @@ impl Table {
         capsules::schema(py, &self.inner.schema())
     }
 
-    /// The columns that can be read as arrays.
+    /// The columns that can be read as arrays; truth values are numbers in arrays of Python only.
     fn array_columns(&self) -> Vec<String> {
-        self.inner.array_columns()
+        let numbers = self.inner.array_columns();
+        let schema = self.inner.schema();
+        let is_array = |field: &&Arc<Field>| {
+            let is_bool = *field.data_type() == DataType::Boolean;
+            numbers.contains(field.name()) || is_bool && self.inner.array(field.name()).is_some()
+        };
+        schema.fields().iter().filter(is_array).map(|field| field.name().clone()).collect()
     }
 
     /// A column as an array.
@@ -62,11 +86,33 @@ impl Table {
         Some(Array::new(array, is_bool))
     }
 
-    /// The attributes of the table and its container, as a JSON object.
-    fn attributes(&self, py: Python<'_>) -> PyResult<String> {
+    /// The attributes of the table and its container, or of the table alone, as a JSON object.
+    #[pyo3(signature = (own=false))]
+    fn attributes(&self, py: Python<'_>, own: bool) -> PyResult<String> {
         let facts = quick(py, |_| self.inner.facts())?;
-        let pairs = facts.attributes.into_iter().map(|attribute| (attribute.name, attribute.value));
+        // What has no name is all there is.
+        let all = !own || self.inner.name().is_empty();
+        let wanted = facts.attributes.into_iter().filter(|one| all || one.scope == AttributeScope::Table);
+        let pairs = wanted.map(|attribute| (attribute.name, attribute.value));
         Ok(serde_json::Value::Object(pairs.collect()).to_string())
+    }
+
+    /// The columns that are times or durations, with the names that numpy has for their types.
+    fn times(&self) -> Vec<(String, String)> {
+        let fields = self.inner.schema();
+        let time = |field: &Arc<Field>| Some((field.name().clone(), time_type(field.data_type())?));
+        fields.fields().iter().filter_map(time).collect()
+    }
+
+    /// The labels: their names, the columns whose positions they name, their tables with the columns of positions and
+    /// of names.
+    fn labels(&self, py: Python<'_>) -> PyResult<Vec<(String, String, Self, String, String)>> {
+        let label = |name: String| {
+            let label = quick(py, |_| self.inner.label(&name))?;
+            let source = self.source.of_table(None, &label.table);
+            Ok((name, label.column, Self::new(source, label.table), label.position, label.value))
+        };
+        self.inner.labels().into_iter().map(label).collect()
     }
 
     /// A read request over the table.

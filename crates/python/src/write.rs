@@ -98,6 +98,42 @@ pub(crate) fn write_array(
     long(py, move |driver| Ok(builder.on(driver).write()?.to_json().to_string()))
 }
 
+/// One of several arrays: what `tesselle._write` makes of it.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Member {
+    name: String,
+    data: PyBuffer<u8>,
+    dtype: String,
+    shape: Vec<u64>,
+    dims: Option<Vec<String>>,
+    /// Names, and values as JSON.
+    attributes: Vec<(String, String)>,
+    settings: Vec<(String, String)>,
+}
+
+/// Writes several arrays into one container; returns the report as JSON.
+#[pyfunction]
+pub(crate) fn write_arrays(py: Python<'_>, arrays: Vec<Member>, target: Target) -> PyResult<String> {
+    let mut builder = build!(tesselle::create_arrays(target.uri.clone()), target);
+    for member in arrays {
+        let array = array(member.data, &member.dtype, member.shape, member.dims)?;
+        let own = attributes(member.attributes)?;
+        builder = builder.array(member.name, array, own, settings(member.settings));
+    }
+    long(py, move |driver| Ok(builder.on(driver).write()?.to_json().to_string()))
+}
+
+/// The format of a target: its name, whether it takes arrays, and several of them.
+#[pyfunction]
+#[pyo3(signature = (uri, format=None))]
+pub(crate) fn target_format(uri: &str, format: Option<&str>) -> PyResult<(&'static str, bool, bool)> {
+    let name = uri.trim_end_matches('/').rsplit('/').next().unwrap_or(uri);
+    let format = tesselle::target_format(format, name).map_err(|error| raise(&error))?;
+    let capabilities = format.capabilities();
+    Ok((format.name(), capabilities.arrays_in, capabilities.several_arrays))
+}
+
 /// An array over the memory of Python.
 fn array(
     data: PyBuffer<u8>,

@@ -141,7 +141,9 @@ mod wide;
 pub use append::{Append, Appended, append, append_array, append_rows};
 pub use compression::Compression;
 pub use convert::{Convert, convert};
-pub use create::{Create, CreateArray, WriteReport, Writer, create, create_array};
+pub use create::{
+    Create, CreateArray, CreateArrays, WriteReport, Writer, create, create_array, create_arrays,
+};
 pub use diff::{Diff, Difference, DifferingValue, RowPlace, Tolerance, diff};
 pub use health::{Repair, RepairedInPlace, Verify, repair, verify};
 pub use logical::{StoredTypes, start as start_write};

@@ -115,6 +115,13 @@ impl Opener {
         self
     }
 
+    /// Maps local files instead of reading them, for callers that control their files: a file that another program
+    /// truncates meanwhile ends the process.
+    pub fn mapped(mut self, mapped: bool) -> Self {
+        self.options.mapped = mapped;
+        self
+    }
+
     /// Sets the types of columns, for formats that do not state them `[default: inferred]`.
     pub fn types(mut self, types: Vec<(String, DataType)>) -> Self {
         self.options.types = types;
@@ -138,7 +145,7 @@ impl Opener {
 
     /// Opens `uri`.
     pub fn open(&self, uri: &str) -> Result<Dataset> {
-        let Uri { location, table } = Uri::parse(uri)?;
+        let Uri { location, table } = self.parse(uri)?;
         let dataset = self.open_at(location)?;
         Ok(Dataset { table: self.table.clone().or(table), ..dataset })
     }
@@ -178,6 +185,14 @@ impl Opener {
     /// Opens the table in `uri`, else the only one.
     pub fn open_table(&self, uri: &str) -> Result<DatasetTable> {
         self.open(uri)?.default_table()
+    }
+
+    /// The container and the table of a uri; its files are mapped if the options say so.
+    pub(crate) fn parse(&self, uri: &str) -> Result<Uri> {
+        let Uri { location, table } = Uri::parse(uri)?;
+        let mapped = self.options.mapped && !Uri::is_remote(uri);
+        let location = if mapped { location.mapped() } else { location };
+        Ok(Uri { location, table })
     }
 
     /// The driver it runs on.

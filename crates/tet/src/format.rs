@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use tesselle_core::{
-    AppendRequest, ArrayRequest, Capabilities, Confidence, Container, Created, Driver, Format, Location,
-    OpenOptions, Probe, Repaired, Result, Rewritten, Settings, Summary, WriteOptions, WriteRequest, Written,
+    AppendRequest, ArrayRequest, ArraysRequest, Capabilities, Confidence, Container, Created, Driver, Format,
+    Location, OpenOptions, Probe, Repaired, Result, Rewritten, Settings, Summary, WriteOptions, WriteRequest,
+    Written,
 };
 
 use crate::container::File;
@@ -49,6 +50,7 @@ impl Format for Tet {
     fn capabilities(&self) -> Capabilities {
         let mut capabilities = Capabilities::ARRAYS;
         capabilities.joins_tables = true;
+        capabilities.several_arrays = true;
         capabilities.verifies = true;
         capabilities.fills_lost = true;
         capabilities
@@ -60,6 +62,10 @@ impl Format for Tet {
 
     fn write_array(&self, request: ArrayRequest<'_>, driver: &Driver) -> Result<Written> {
         write::from_array(request, driver)
+    }
+
+    fn write_arrays(&self, request: ArraysRequest<'_>, driver: &Driver) -> Result<Written> {
+        write::from_arrays(request, driver)
     }
 
     fn rewrite(

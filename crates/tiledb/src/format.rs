@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use tesselle_core::storage::{Entry, EntryKind};
 use tesselle_core::{
-    AppendRequest, ArrayRequest, Capabilities, Confidence, Container, Context, Created, Driver, Error,
-    Folder, FolderKind, Format, Location, OpenOptions, Probe, Repaired, Result, Rewritten, Settings, Summary,
-    WriteOptions, WriteRequest, Written,
+    AppendRequest, ArrayRequest, ArraysRequest, Capabilities, Confidence, Container, Context, Created,
+    Driver, Error, Folder, FolderKind, Format, Location, OpenOptions, Probe, Repaired, Result, Rewritten,
+    Settings, Summary, WriteOptions, WriteRequest, Written,
 };
 
 use crate::{container, directory, group, is_group, repair, rewrite, write};
@@ -60,6 +60,7 @@ impl Format for TileDb {
     fn capabilities(&self) -> Capabilities {
         let mut capabilities = Capabilities::ARRAYS;
         capabilities.encrypts = true;
+        capabilities.several_arrays = true;
         capabilities.keeps_history = true;
         capabilities.rows_keep_more = true;
         capabilities.verifies = true;
@@ -82,6 +83,10 @@ impl Format for TileDb {
 
     fn write_array(&self, request: ArrayRequest<'_>, driver: &Driver) -> Result<Written> {
         write::sink::write_array(request, driver)
+    }
+
+    fn write_arrays(&self, request: ArraysRequest<'_>, driver: &Driver) -> Result<Written> {
+        write::sink::write_arrays(&request, driver)
     }
 
     fn append(&self, request: AppendRequest<'_>, driver: &Driver) -> Result<Summary> {

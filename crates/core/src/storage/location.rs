@@ -32,6 +32,12 @@ impl Location {
         Ok(Self::new(Arc::new(LocalStorage::new()), if trimmed.is_empty() { text } else { trimmed }))
     }
 
+    /// The same local path, read through [`LocalStorage::mapped`].
+    #[must_use]
+    pub fn mapped(&self) -> Self {
+        Self::new(Arc::new(LocalStorage::mapped()), self.path.clone())
+    }
+
     /// The storage.
     pub fn storage(&self) -> &Arc<dyn Storage> {
         &self.storage

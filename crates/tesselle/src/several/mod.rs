@@ -36,7 +36,7 @@ impl Opener {
         let mut locations = Vec::with_capacity(uris.len());
         let mut format: Option<(&'static dyn Format, &String)> = None;
         for uri in uris {
-            let location = Uri::parse(uri)?.location;
+            let location = self.parse(uri)?.location;
             let own = match self.format_name() {
                 Some(name) => registry::format_by_name(name)?,
                 None => registry::detect(&location)?,

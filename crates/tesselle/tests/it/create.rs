@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float32Type, Int16Type};
+use arrow_array::types::{Float32Type, Int16Type, Int64Type};
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch};
 use arrow_schema::DataType;
-use tesselle::array::MemoryArray;
+use tesselle::array::{MemoryArray, read_region};
 use tesselle::driver::CancelToken;
-use tesselle::{Attribute, ErrorKind};
+use tesselle::{Attribute, ErrorKind, Region, Settings};
 
 fn rows() -> RecordBatch {
     let time: ArrayRef = Arc::new(Int64Array::from_iter_values(0..100));
@@ -102,6 +102,72 @@ fn arrays_are_written_in_every_supporting_format() {
         formats += 1;
     }
     assert!(formats >= 4, "{formats}");
+}
+
+#[test]
+fn several_arrays_of_other_shapes_are_one_container() {
+    let folder = tempfile::tempdir().unwrap();
+    let cells: Vec<f32> = (0..12).map(|n| n as f32 / 2.0).collect();
+    let field = MemoryArray::from_slice(&cells, [4, 3]).unwrap().with_axis_names(["y", "x"]).unwrap();
+    let x = MemoryArray::from_slice(&[10_i64, 20, 30], [3]).unwrap().with_axis_names(["x"]).unwrap();
+    let mut formats = 0;
+    for format in tesselle::formats() {
+        let uri = folder.path().join(format!("run.{}", format.extensions()[0]));
+        let uri = uri.to_str().unwrap();
+        let create = |scale: i64| {
+            tesselle::create_arrays(uri)
+                .format(format.name())
+                .attribute(Attribute::new("title", "a run"))
+                .array("field", field.clone(), [Attribute::new("scale", scale)], Settings::default())
+                .array("x", x.clone(), [], Settings::default())
+        };
+        if !format.capabilities().several_arrays {
+            assert!(create(1).write().is_err(), "{uri}");
+            continue;
+        }
+        let report = create(1).write().unwrap();
+        assert_eq!((report.format, report.summary.rows), (format.name(), 15), "{uri}");
+        assert_eq!(create(2).write().unwrap_err().kind(), ErrorKind::Invalid, "{uri} exists");
+        create(2).overwrite(true).write().unwrap();
+        let dataset = tesselle::open(uri).unwrap();
+        assert_eq!(dataset.table_names(), ["field", "x"], "{uri}");
+        let table = dataset.table("field").unwrap();
+        assert_eq!(table.array().unwrap().axis_names(), ["y", "x"], "{uri}");
+        let attributes = table.facts().unwrap().attributes;
+        let scale = attributes.iter().find(|attribute| attribute.name == "scale").unwrap();
+        assert_eq!(scale.value_string(), "2", "{uri}");
+        let name = array_column(&table);
+        let read = |table: &str, column: &str| read(&format!("{uri}#{table}"), column);
+        assert_eq!(read("field", &name).as_primitive::<Float32Type>().values().as_ref(), cells, "{uri}");
+        let name = array_column(&dataset.table("x").unwrap());
+        assert_eq!(read("x", &name).as_primitive::<Int64Type>().values().as_ref(), [10, 20, 30], "{uri}");
+        assert!(tesselle::verify(uri).run().unwrap().ok(), "{uri}");
+        let twice = create(3).overwrite(true).array("x", x.clone(), [], Settings::default());
+        assert!(twice.write().is_err(), "{uri}: a name occurs twice");
+        assert_eq!(tesselle::open(uri).unwrap().table_names().len(), 2, "{uri}: the old state");
+        formats += 1;
+    }
+    assert_eq!(formats, 3);
+}
+
+#[test]
+fn mapped_files_have_the_same_cells() {
+    let folder = tempfile::tempdir().unwrap();
+    let cells: Vec<f32> = (0..512 * 300).map(|n| n as f32).collect();
+    let field = MemoryArray::from_slice(&cells, [512, 300]).unwrap();
+    for format in tesselle::formats().iter().filter(|format| format.capabilities().arrays_in) {
+        let uri = folder.path().join(format!("field.{}", format.extensions()[0]));
+        let uri = uri.to_str().unwrap();
+        tesselle::create_array(uri, field.clone()).format(format.name()).write().unwrap();
+        let mapped = tesselle::Opener::new().mapped(true);
+        let array = mapped.open(uri).unwrap().default_table().unwrap().array().unwrap();
+        let mut bytes = vec![0; cells.len() * 4];
+        let whole = Region::whole(array.shape());
+        read_region(&*array, &whole, &mut bytes, &tesselle::default_driver().unwrap()).unwrap();
+        let wanted: Vec<u8> = cells.iter().flat_map(|cell| cell.to_le_bytes()).collect();
+        assert!(bytes == wanted, "{uri}");
+        assert_eq!(mapped.open_all(uri).unwrap().stats().rows.exact(), Some(&(512 * 300)), "{uri}");
+    }
 }
 
 #[test]

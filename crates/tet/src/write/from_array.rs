@@ -2,11 +2,14 @@
 
 use arrow_schema::Field;
 use tesselle_core::fit::check_types;
-use tesselle_core::{ArrayRequest, ArrayView, DType, Driver, Error, Result, Written};
+use tesselle_core::{
+    ArrayRequest, ArrayView, ArraysRequest, DType, Driver, Error, Fitted, Location, Result, TableFacts,
+    WriteOptions, Written,
+};
 
 use super::options::{SinkSettings, UNNAMED};
 use super::schema::fit;
-use super::spec::{DatasetSpec, WriterOptions, default_chunk_shape};
+use super::spec::{DatasetSpec, FooterSpec, WriterOptions, default_chunk_shape};
 use super::writer::Writer;
 use crate::format::NAME;
 
@@ -16,39 +19,86 @@ const KEPT_TILE: u64 = 64 << 20;
 /// Writes a whole array with the settings of a sink.
 pub(crate) fn from_array(request: ArrayRequest<'_>, driver: &Driver) -> Result<Written> {
     request.expect_whole(NAME)?;
-    let value = Field::new("value", request.array.dtype().arrow(), false);
-    let types = check_types(NAME, [(&value, fit(value.data_type()))])?;
-    let settings = SinkSettings::new(&request.options, &request.facts)?;
-    let mut fitted = settings.fitted(&request.facts).with_types(types);
-    fitted.lost.extend(request.lost_origin());
-    let ArrayRequest { target, array: source, options, .. } = request;
-    let shape = source.shape().to_vec();
-    if settings.shape.as_ref().is_some_and(|wanted| *wanted != shape) {
-        return Err(Error::invalid(format!(
-            "the array has the shape {shape:?}, which differs from the setting shape"
-        )));
+    let lost_origin = request.lost_origin();
+    let ArrayRequest { target, array, facts, options, .. } = request;
+    let mut planned = Planned::new(array, &facts, &options)?;
+    planned.fitted.lost.extend(lost_origin);
+    write(target.location(NAME)?, vec![planned], options.overwrite, driver)
+}
+
+/// Writes several arrays into one file. A file has no attributes, its datasets have.
+pub(crate) fn from_arrays(request: ArraysRequest<'_>, driver: &Driver) -> Result<Written> {
+    let ArraysRequest { location, arrays, attributes, options } = request;
+    let plan = arrays.iter().map(|one| Planned::new(one.array, &one.facts(), &one.options(&options)));
+    let mut planned = plan.collect::<Result<Vec<_>>>()?;
+    if let Some(first) = planned.first_mut() {
+        first.fitted.lost.extend(attributes.iter().map(|one| format!("the attribute '{}'", one.name)));
     }
-    // The format has no signed 8-bit type; 16 bits represent it exactly.
-    let dtype = if source.dtype() == DType::I8 { DType::I16 } else { source.dtype() };
-    let spec = DatasetSpec {
-        name: settings.name.clone().unwrap_or_else(|| UNNAMED.to_owned()),
-        dtype,
-        chunk_shape: settings.chunk.clone().unwrap_or_else(|| chunk_shape(source, dtype)),
-        shape,
-        codec: settings.codec,
-        level: settings.level,
-        budget: settings.budget,
-    };
-    let specs = [spec];
+    write(&location, planned, options.overwrite, driver)
+}
+
+/// A dataset of a new file, and where its cells are.
+struct Planned<'a> {
+    source: &'a dyn ArrayView,
+    spec: DatasetSpec,
+    settings: SinkSettings,
+    fitted: Fitted,
+}
+
+impl<'a> Planned<'a> {
+    fn new(source: &'a dyn ArrayView, facts: &TableFacts, options: &WriteOptions) -> Result<Self> {
+        let value = Field::new("value", source.dtype().arrow(), false);
+        let types = check_types(NAME, [(&value, fit(value.data_type()))])?;
+        let settings = SinkSettings::new(options, facts)?;
+        let fitted = settings.fitted(facts).with_types(types);
+        let shape = source.shape().to_vec();
+        if settings.shape.as_ref().is_some_and(|wanted| *wanted != shape) {
+            return Err(Error::invalid(format!(
+                "the array has the shape {shape:?}, which differs from the setting shape"
+            )));
+        }
+        // The format has no signed 8-bit type; 16 bits represent it exactly.
+        let dtype = if source.dtype() == DType::I8 { DType::I16 } else { source.dtype() };
+        let spec = DatasetSpec {
+            name: settings.name.clone().unwrap_or_else(|| UNNAMED.to_owned()),
+            dtype,
+            chunk_shape: settings.chunk.clone().unwrap_or_else(|| chunk_shape(source, dtype)),
+            shape,
+            codec: settings.codec,
+            level: settings.level,
+            budget: settings.budget,
+        };
+        Ok(Self { source, spec, settings, fitted })
+    }
+
+    fn footer(&self) -> Option<FooterSpec> {
+        self.settings.footer(std::slice::from_ref(&self.spec), self.source.axis_names())
+    }
+}
+
+/// Writes a file of these datasets.
+fn write(
+    location: &Location,
+    planned: Vec<Planned<'_>>,
+    overwrite: bool,
+    driver: &Driver,
+) -> Result<Written> {
+    let first = planned.first().ok_or_else(|| Error::invalid("there is no array to write"))?;
     let options = WriterOptions {
-        overwrite: options.overwrite,
-        alignment: settings.alignment,
-        footer: settings.footer(&specs, source.axis_names()),
-        checksum: settings.checksum,
+        overwrite,
+        alignment: first.settings.alignment,
+        footer: planned.iter().filter_map(Planned::footer).reduce(FooterSpec::merged),
+        checksum: first.settings.checksum,
     };
-    let mut writer = Writer::create(target.location(NAME)?, &specs, options, driver)?;
-    writer.put_array(0, source)?;
-    Ok(Written { summary: writer.finish()?, fitted })
+    let specs: Vec<DatasetSpec> = planned.iter().map(|one| one.spec.clone()).collect();
+    let mut writer = Writer::create(location, &specs, options, driver)?;
+    let mut written = Written::default();
+    for (id, one) in planned.into_iter().enumerate() {
+        writer.put_array(id, one.source)?;
+        written.add(Written { fitted: one.fitted, ..Written::default() });
+    }
+    written.summary = writer.finish()?;
+    Ok(written)
 }
 
 /// The chunks of the source, if they are of moderate size.

@@ -19,7 +19,7 @@ mod writer;
 pub(crate) use append::Copying;
 pub use append::write_array;
 pub use edit::{extend, remove, rename};
-pub(crate) use from_array::from_array;
+pub(crate) use from_array::{from_array, from_arrays};
 pub(crate) use rewrite::rewrite_with;
 pub use rewrite::{FooterChange, RewriteOptions, rewrite};
 pub(crate) use sink::start;

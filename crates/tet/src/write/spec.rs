@@ -124,6 +124,17 @@ pub struct FooterSpec {
     pub version: Option<u32>,
 }
 
+impl FooterSpec {
+    /// The footer of a file with the datasets of both.
+    pub(super) fn merged(mut self, other: Self) -> Self {
+        match (&mut self.metadata, other.metadata) {
+            (Some(own), Some(others)) => own.datasets.extend(others.datasets),
+            (own, others) => *own = own.take().or(others),
+        }
+        self
+    }
+}
+
 /// How a file is written.
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use tesselle_core::array::{Answer, Ask, CopyAxis, Place, clipped, copy_box};
 use tesselle_core::{ArrayView, ByteRange, DType, Error, Location, Result, Storage};
 
+use super::SCALAR;
 use super::codec::{Cells, Chain, Shard};
 use super::meta::ArrayMeta;
 
@@ -42,7 +43,8 @@ impl ZarrArray {
         for axis in 0..shape.len() {
             let own = meta.axis_names.get(axis).cloned().flatten();
             let own = own.filter(|name| !name.is_empty() && !axis_names.contains(name));
-            axis_names.push(own.unwrap_or_else(|| format!("i{axis}")));
+            let unnamed = || if scalar { SCALAR.to_owned() } else { format!("i{axis}") };
+            axis_names.push(own.unwrap_or_else(unnamed));
         }
         Self { folder, meta, shape, tile, axis_names, indexes: Mutex::default() }
     }

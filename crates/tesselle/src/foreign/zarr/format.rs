@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use arrow_schema::DataType;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use tesselle_core::array::{GridColumn, GridTable};
 use tesselle_core::fit::{check_types, fit_axis, fit_cells};
 use tesselle_core::storage::EntryKind;
 use tesselle_core::{
-    ArrayRequest, ArrayView, Attribute, AttributeScope, Capabilities, Confidence, Container, Context,
-    Created, Depth, Description, Driver, Error, Extent, FileLayout, Fit, Fitted, Format, LayoutMap, Location,
-    OpenOptions, Probe, Report, Result, Rewritten, Role, Table, TableFacts, WriteOptions, WriteRequest,
+    ArrayRequest, ArrayView, ArraysRequest, Attribute, AttributeScope, Capabilities, Confidence, Container,
+    Context, Created, Depth, Description, Driver, Error, Extent, FileLayout, Fit, Fitted, Format, LayoutMap,
+    Location, OpenOptions, Probe, Report, Result, Rewritten, Role, Table, WriteOptions, WriteRequest,
     Written,
 };
 
@@ -68,6 +68,7 @@ impl Format for Zarr {
     fn capabilities(&self) -> Capabilities {
         let mut capabilities = Capabilities::ARRAYS;
         capabilities.joins_tables = true;
+        capabilities.several_arrays = true;
         capabilities
     }
 
@@ -86,8 +87,13 @@ impl Format for Zarr {
             (field.as_ref(), fit)
         });
         let fitted = Fitted::keeping(&facts).with_types(check_types(self.name(), fits)?);
-        let sink =
-            write::sink(target.location(self.name())?, &schema, &attributes(&facts), &options, driver)?;
+        let sink = write::sink(
+            target.location(self.name())?,
+            &schema,
+            &write::object(&facts.attributes),
+            &options,
+            driver,
+        )?;
         Ok(Created { sink, fitted })
     }
 
@@ -96,9 +102,14 @@ impl Format for Zarr {
         let mut fitted = Fitted::keeping(&request.facts);
         fitted.lost.extend(request.lost_origin());
         let location = request.target.location(self.name())?;
-        let notes = attributes(&request.facts);
+        let notes = write::object(&request.facts.attributes);
         let summary = write::write_array(location, request.array, &notes, &request.options, driver)?;
         Ok(Written { summary, fitted })
+    }
+
+    fn write_arrays(&self, request: ArraysRequest<'_>, driver: &Driver) -> Result<Written> {
+        let summary = write::write_arrays(&request, driver)?;
+        Ok(Written { summary, fitted: request.kept() })
     }
 
     fn rewrite(
@@ -111,10 +122,6 @@ impl Format for Zarr {
     ) -> Result<Option<Rewritten>> {
         copy::rewrite(source, target, write, driver)
     }
-}
-
-fn attributes(facts: &TableFacts) -> Map<String, Value> {
-    facts.attributes.iter().map(|attribute| (attribute.name.clone(), attribute.value.clone())).collect()
 }
 
 /// An opened hierarchy.

@@ -25,6 +25,8 @@ use tesselle_core::storage::EntryKind;
 use tesselle_core::{Error, Location, Result};
 pub use typed::{ZarrCodec, ZarrOptions};
 
+/// The axis of one position that stands for none: the array is a scalar.
+const SCALAR: &str = "()";
 /// Groups deeper than this are not followed.
 const MAX_DEPTH: usize = 16;
 /// Hierarchies with more arrays are an error.

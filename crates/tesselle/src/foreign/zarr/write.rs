@@ -1,7 +1,6 @@
 //! Writing of arrays: chunks are staged next to the target, then the metadata, then the whole folder replaces the
 //! target.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use arrow_array::cast::AsArray;
@@ -12,10 +11,11 @@ use tesselle_codec::compress::Compressor;
 use tesselle_core::array::read_region_here;
 use tesselle_core::storage::StagedFolder;
 use tesselle_core::{
-    Action, ArrayView, DType, Driver, Error, Location, Region, Result, Settings, Sink, Span, Summary, Within,
-    WriteOptions,
+    Action, ArrayView, ArraysRequest, Attribute, DType, Driver, Error, Location, Region, Result, Settings,
+    Sink, Span, Summary, Within, WriteOptions,
 };
 
+use super::SCALAR;
 use super::codec::Chain;
 use super::meta::{ArrayMeta, FILE};
 use super::names::groups;
@@ -106,7 +106,7 @@ fn chunk_shape(shape: &[u64], tile: &[u64], dtype: DType) -> Vec<u64> {
     chunk
 }
 
-/// Writes a whole array.
+/// Writes a whole array, as the target itself or as the only one of a group.
 pub(super) fn write_array(
     target: &Location,
     source: &dyn ArrayView,
@@ -115,15 +115,59 @@ pub(super) fn write_array(
     driver: &Driver,
 ) -> Result<Summary> {
     let plan = Plan::parse(&options.settings)?;
-    let kind = (source.dtype(), false);
-    let grouped = grouped(&options.settings)?;
     let name = options.table.as_deref().filter(|name| !name.is_empty()).unwrap_or(UNNAMED);
-    let inner = if grouped { groups([name])? } else { BTreeSet::new() };
-    let prefix = if grouped { format!("{name}/") } else { String::new() };
-    let nothing = Map::new();
-    let own = if grouped { &nothing } else { attributes };
-    let meta = plan.meta(source.shape(), source.tile_shape(), kind, source.axis_names(), own)?;
+    if grouped(&options.settings)? {
+        let inner = groups([name])?;
+        let staged = Staged::new(target, options.overwrite)?;
+        let summary = put_array(&staged, &format!("{name}/"), &plan, source, &Map::new(), driver)?;
+        staged.put_groups(attributes, inner)?;
+        staged.commit()?;
+        return Ok(summary);
+    }
     let staged = Staged::new(target, options.overwrite)?;
+    let summary = put_array(&staged, "", &plan, source, attributes, driver)?;
+    staged.commit()?;
+    Ok(summary)
+}
+
+/// Writes several arrays as a group.
+pub(super) fn write_arrays(request: &ArraysRequest<'_>, driver: &Driver) -> Result<Summary> {
+    let ArraysRequest { location, arrays, attributes, options } = request;
+    let inner = groups(arrays.iter().map(|array| array.name.as_str()))?;
+    let staged = Staged::new(location, options.overwrite)?;
+    let mut all = Summary::default();
+    for array in arrays {
+        let plan = Plan::parse(&array.options(options).settings)?;
+        let prefix = format!("{}/", array.name);
+        let one = put_array(&staged, &prefix, &plan, array.array, &object(&array.attributes), driver)?;
+        (all.rows, all.bytes, all.pieces) =
+            (all.rows + one.rows, all.bytes + one.bytes, all.pieces + one.pieces);
+    }
+    staged.put_groups(&object(attributes), inner)?;
+    staged.commit()?;
+    Ok(all)
+}
+
+/// Attributes as a JSON object.
+pub(super) fn object(attributes: &[Attribute]) -> Map<String, Value> {
+    attributes.iter().map(|attribute| (attribute.name.clone(), attribute.value.clone())).collect()
+}
+
+/// Writes the chunks and the metadata of an array, under a prefix of the staged store.
+fn put_array(
+    staged: &Staged,
+    prefix: &str,
+    plan: &Plan,
+    source: &dyn ArrayView,
+    attributes: &Map<String, Value>,
+    driver: &Driver,
+) -> Result<Summary> {
+    let kind = (source.dtype(), false);
+    let mut meta = plan.meta(source.shape(), source.tile_shape(), kind, source.axis_names(), attributes)?;
+    let is_scalar = source.axis_names() == [SCALAR] && source.shape() == [1];
+    if is_scalar {
+        (meta.shape, meta.chunk, meta.axis_names) = (Vec::new(), Vec::new(), Vec::new());
+    }
     let counts: Vec<u64> = meta.shape.iter().zip(&meta.chunk).map(|(n, chunk)| n.div_ceil(*chunk)).collect();
     let total = counts.iter().try_fold(1_u64, |n, count| n.checked_mul(*count));
     let total = total.ok_or_else(|| Error::limit("the array has more than 2^64 chunks"))?;
@@ -142,7 +186,8 @@ pub(super) fn write_array(
                 .collect();
             let shape: Vec<u64> = spans.iter().map(Span::len).collect();
             let mut cells = vec![0; shape.iter().product::<u64>() as usize * meta.dtype.size()];
-            read_region_here(source, &Region { spans }, &mut cells, driver)?;
+            let region = if is_scalar { Region::whole(source.shape()) } else { Region { spans } };
+            read_region_here(source, &region, &mut cells, driver)?;
             let stored = meta.codecs.encode(padded(cells, &shape, &meta.chunk, meta.dtype.size()))?;
             staged.put(&format!("{prefix}{}", meta.key(&at)), &stored)?;
             Ok(stored.len() as u64)
@@ -150,10 +195,6 @@ pub(super) fn write_array(
         written += sizes.iter().sum::<u64>();
     }
     staged.put(&format!("{prefix}{FILE}"), &pretty(&meta.to_json())?)?;
-    if grouped {
-        staged.put_groups(attributes, inner)?;
-    }
-    staged.commit()?;
     let rows = meta.shape.iter().product();
     Ok(Summary { rows, bytes: written, pieces: total, ..Summary::default() })
 }

@@ -11,11 +11,13 @@ mod metadata;
 mod options;
 mod rows;
 mod schema;
+mod several;
 mod sparse;
 mod typed;
 
 use arrow_array::RecordBatch;
 pub(crate) use from_array::write_array;
+pub(crate) use several::write_arrays;
 use tesselle_core::fit::check_types;
 use tesselle_core::storage::StagedFolder;
 use tesselle_core::{

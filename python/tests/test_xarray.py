@@ -1,0 +1,236 @@
+"""Datasets of xarray: coordinates, attributes, encodings, both ways."""
+
+from __future__ import annotations
+
+import pathlib
+import warnings
+from typing import Any
+
+import numpy
+import pytest
+import tesselle as ts
+
+xarray = pytest.importorskip("xarray")
+
+FORMATS = ["tet", "tiledb", "zarr"]
+
+
+def weather() -> Any:
+    """A dataset with everything that files of this kind have."""
+    random = numpy.random.default_rng(3)
+    temperature = random.normal(280, 5, (4, 3, 5)).astype("f4")
+    temperature[1, 2, 3] = numpy.nan
+    return xarray.Dataset(
+        {
+            "temperature": (
+                ("time", "y", "x"), temperature,
+                {"units": "K", "valid_range": [200.0, 330.0], "level": 2, "code": "123", "ok": "true"},
+            ),
+            "count": (("y", "x"), random.integers(0, 9, (3, 5))),
+            "land": (("y", "x"), random.random((3, 5)) > 0.5),
+            "station": (("y",), numpy.array(["Bern", "Zürich", ""])),
+        },
+        coords={
+            "time": numpy.array(["2024-01-01", "2024-01-02", "2024-01-05", "2024-01-09T12"], "M8[ns]"),
+            "x": ("x", numpy.linspace(-1, 1, 5), {"axis": "X"}),
+            "y": [10, 20, 40],
+            "latitude": (("y", "x"), random.normal(size=(3, 5))),
+            "name": ("x", ["a", "b", "c", "d", "e"]),
+            "height": 2.5,
+        },
+        attrs={"title": "a test", "version": 3, "weights": [1.5, 2.5], "number": "42"},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+def test_a_dataset_comes_back_identical(ending: str, tmp_path: pathlib.Path) -> None:
+    data = weather()
+    report = ts.write(data, tmp_path / f"weather.{ending}")
+    assert report["metadata"]["lost"] == []
+    found = xarray.open_dataset(tmp_path / f"weather.{ending}", engine="tesselle")
+    xarray.testing.assert_identical(found.load(), data)
+    assert ts.verify(tmp_path / f"weather.{ending}").ok
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+def test_packed_values_and_durations(ending: str, tmp_path: pathlib.Path) -> None:
+    data = xarray.Dataset(
+        {
+            "packed": ("x", [1.5, numpy.nan, 2.5]),
+            "age": ("x", numpy.array([1, 2, 3], "m8[s]")),
+            "when": ("x", numpy.array(["2024-01-01", "NaT", "2024-01-03"], "M8[s]")),
+            "filled": ("x", numpy.array([1.0, 2.0, numpy.nan])),
+        }
+    )
+    data["packed"].encoding = {"dtype": "int16", "scale_factor": 0.5, "add_offset": 1.0, "_FillValue": -999}
+    data["filled"].encoding = {"_FillValue": -1.0}
+    path = tmp_path / f"packed.{ending}"
+    ts.write(data, path)
+    raw = xarray.open_dataset(path, engine="tesselle", decode_cf=False)
+    assert raw["packed"].dtype == "int16" and raw["packed"].attrs["scale_factor"] == 0.5
+    assert raw["filled"].values.tolist() == [1.0, 2.0, -1.0]
+    found = xarray.open_dataset(path, engine="tesselle", decode_timedelta=True)
+    xarray.testing.assert_equal(found.load(), data)
+
+
+def test_zarr_groups_open_with_xarray_and_those_of_xarray_open_here(tmp_path: pathlib.Path) -> None:
+    pytest.importorskip("zarr")
+    data = weather().drop_vars(["station", "name"])
+    data["count"].encoding = {"_FillValue": -1}
+    data["temperature"].encoding = {"_FillValue": -999.0}
+    ts.write(data, tmp_path / "ours.zarr")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        xarray.testing.assert_identical(xarray.open_zarr(tmp_path / "ours.zarr").load(), data)
+    data.to_zarr(tmp_path / "theirs.zarr", zarr_format=3)
+    found = xarray.open_dataset(tmp_path / "theirs.zarr", engine="tesselle")
+    xarray.testing.assert_identical(found.load(), data)
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+def test_chunks_are_named_by_axis_and_kept(ending: str, tmp_path: pathlib.Path) -> None:
+    data = weather()
+    if ending == "tiledb":
+        ts.write(data, tmp_path / "w.tiledb")
+        return
+    with pytest.raises(ts.InvalidCall, match="chunk="):
+        ts.write(data, tmp_path / f"w.{ending}", chunk=(2, 2))
+    ts.write(data, tmp_path / f"w.{ending}", chunk={"time": 2, "x": 3})
+    found = xarray.open_dataset(tmp_path / f"w.{ending}", engine="tesselle", chunks={})
+    assert found["temperature"].encoding["preferred_chunks"] == {"time": 2, "y": 3, "x": 3}
+    assert found["temperature"].chunks == ((2, 2), (3,), (3, 2))
+    xarray.testing.assert_identical(found.compute(), data)
+    ts.write(found, tmp_path / f"again.{ending}")
+    again = xarray.open_dataset(tmp_path / f"again.{ending}", engine="tesselle")
+    assert again["temperature"].encoding["preferred_chunks"] == {"time": 2, "y": 3, "x": 3}
+
+
+def test_nothing_is_read_before_it_is_used(tmp_path: pathlib.Path) -> None:
+    ts.write(weather(), tmp_path / "w.zarr")
+    for chunk in (tmp_path / "w.zarr" / "temperature" / "c").rglob("*"):
+        if chunk.is_file():
+            chunk.write_bytes(b"")
+    found = xarray.open_dataset(tmp_path / "w.zarr", engine="tesselle")
+    assert found["x"].values[0] == -1
+    with pytest.raises(ts.Error):
+        found["temperature"].load()
+
+
+def test_an_array_with_coordinates(tmp_path: pathlib.Path) -> None:
+    array = weather()["temperature"].drop_vars("name")
+    for ending in FORMATS:
+        ts.write(array, tmp_path / f"t.{ending}")
+        found = xarray.open_dataset(tmp_path / f"t.{ending}", engine="tesselle")["temperature"]
+        xarray.testing.assert_identical(found.load(), array)
+    report = ts.write(array, tmp_path / "t.npy")
+    assert "the coordinates 'x'" in report["metadata"]["lost"]
+    rows = ts.write(array.to_dataset(), tmp_path / "t.parquet")
+    assert rows["rows"] == array.size
+    first = ts.open(tmp_path / "t.parquet").table().scan(limit=1).to_arrow().to_pylist()[0]
+    assert first["y"] == 10 and first["x"] == -1.0 and first["height"] == 2.5
+
+
+def test_what_cannot_be_written_is_named(tmp_path: pathlib.Path) -> None:
+    complex_cells = xarray.Dataset({"z": ("x", numpy.array([1j, 2j]))})
+    with pytest.raises(TypeError, match="'z'"):
+        ts.write(complex_cells, tmp_path / "z.tet")
+    with pytest.raises(ts.InvalidCall, match="several"):
+        ts.write(weather(), tmp_path / "z.npy")
+    with pytest.raises(ts.InvalidCall, match="already exists"):
+        ts.write(weather(), tmp_path / "a.tet")
+        ts.write(weather(), tmp_path / "a.tet")
+    assert ts.write(weather(), tmp_path / "a.tet", overwrite=True)["rows"]
+
+
+def dense(path: str, dims: list[Any], cells: Any) -> None:
+    """Writes an array with the original engine."""
+    tiledb = pytest.importorskip("tiledb")
+    tiledb.Array.create(path, tiledb.ArraySchema(tiledb.Domain(*dims), [tiledb.Attr("a", dtype=cells.dtype)]))
+    with tiledb.open(path, "w") as array:
+        array[:] = cells
+
+
+def test_axes_of_tiledb_are_coordinates(tmp_path: pathlib.Path) -> None:
+    tiledb = pytest.importorskip("tiledb")
+    cells = numpy.arange(10.0).reshape(5, 2)
+    dims = [tiledb.Dim("x", domain=(-2, 2), tile=3, dtype="int64"), tiledb.Dim("i", domain=(0, 1), tile=2, dtype="int64")]
+    dense(str(tmp_path / "a"), dims, cells)
+    found = xarray.open_dataset(tmp_path / "a", engine="tesselle")
+    assert found["a"].dims == ("x", "i") and set(found.coords) == {"x"}
+    assert found["x"].values.tolist() == [-2, -1, 0, 1, 2]
+    assert found["a"].sel(x=1, i=0) == cells[3, 0]
+    first, last = numpy.datetime64("2024-03-01"), numpy.datetime64("2024-03-04")
+    day = tiledb.Dim("day", domain=(first, last), tile=numpy.timedelta64(2, "D"), dtype="datetime64[D]")
+    dense(str(tmp_path / "days"), [day], numpy.arange(4))
+    found = xarray.open_dataset(tmp_path / "days", engine="tesselle")
+    assert found["day"].values.astype("M8[D]").tolist() == numpy.arange(first, last + 1).tolist()
+    assert found["a"].sel(day="2024-03-03") == 2
+    assert ts.open(tmp_path / "days").table().array().to_xarray().sel(day="2024-03-03") == 2
+
+
+def test_axes_that_are_not_one_are_kept_apart(tmp_path: pathlib.Path) -> None:
+    tiledb = pytest.importorskip("tiledb")
+    tiledb.group_create(str(tmp_path / "g"))
+    for at, name in enumerate(["one", "other", "same"]):
+        dim = tiledb.Dim("x", domain=(at % 2, at % 2 + 2), tile=3, dtype="int64")
+        dense(str(tmp_path / "g" / name), [dim], numpy.arange(3) + at)
+    with tiledb.Group(str(tmp_path / "g"), "w") as group:
+        for name in ("one", "other", "same"):
+            group.add(name, name=name, relative=True)
+    found = xarray.open_dataset(tmp_path / "g", engine="tesselle")
+    assert found["one"].dims == found["same"].dims == ("x",) and found["other"].dims == ("other_x",)
+    assert found["other_x"].values.tolist() == [1, 2, 3] and "x" not in found.coords
+
+
+def test_labels_of_tiledb_are_coordinates(fixtures: pathlib.Path) -> None:
+    arrays = [path.parent for path in fixtures.rglob("__labels")]
+    seen = 0
+    for path in arrays:
+        table = ts.open(path).table()
+        if not table.array_columns or not table._native.labels():
+            continue
+        found = xarray.open_dataset(path, engine="tesselle")
+        names = {name for name, *_ in table._native.labels()}
+        seen += bool(names & set(found.coords))
+    if not seen:
+        pytest.skip("no dense array with labels among the fixtures")
+
+
+def test_labels_of_tet_are_coordinates(fixtures: pathlib.Path) -> None:
+    seen = 0
+    for path in sorted(fixtures.rglob("*.tet")):
+        try:
+            described = ts.open(path).metadata.get("datasets", {})
+        except ts.Error:
+            continue
+        for name, about in described.items():
+            for axis, label in (about.get("coords") or {}).items():
+                found = xarray.open_dataset(path, engine="tesselle")[name]
+                dims = ts.open(path)[name].array().dims
+                if axis not in dims or len(label["labels"]) != found.shape[dims.index(axis)]:
+                    continue
+                assert found[found.dims[dims.index(axis)]].values.tolist() == label["labels"]
+                seen += 1
+    if not seen:
+        pytest.skip("no labels among the fixtures")
+
+
+def test_arrays_of_other_shapes_share_no_axis(tmp_path: pathlib.Path) -> None:
+    ts.write(numpy.arange(6.0), tmp_path / "a.tet", table="a")
+    ts.convert(tmp_path / "a.tet", tmp_path / "b.tet")
+    zarr = pytest.importorskip("zarr")
+    group = zarr.open_group(str(tmp_path / "g.zarr"), mode="w", zarr_format=3)
+    group.create_array("a", data=numpy.arange(6.0))
+    group.create_array("b", data=numpy.arange(4.0))
+    found = xarray.open_dataset(tmp_path / "g.zarr", engine="tesselle")
+    assert found["a"].shape == (6,) and found["b"].shape == (4,)
+
+
+def test_groups_of_a_hierarchy(tmp_path: pathlib.Path) -> None:
+    zarr = pytest.importorskip("zarr")
+    root = zarr.open_group(str(tmp_path / "g.zarr"), mode="w", zarr_format=3)
+    inner = root.create_group("run").create_group("one")
+    inner.create_array("a", data=numpy.arange(3.0), dimension_names=["x"])
+    inner.create_array("x", data=numpy.array([5, 6, 7]), dimension_names=["x"])
+    found = xarray.open_dataset(tmp_path / "g.zarr", engine="tesselle", group="/run/one")
+    assert list(found.data_vars) == ["a"] and found["x"].values.tolist() == [5, 6, 7]
