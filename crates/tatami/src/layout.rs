@@ -5,6 +5,7 @@ use tesselle_core::{Extent, FileLayout, LayoutMap, Role};
 use crate::meta::extension;
 use crate::meta::footer::tags;
 use crate::meta::header::HEADER_LEN;
+use crate::meta::inverted::Run;
 use crate::meta::record::RECORD_LEN;
 use crate::meta::types::{codec_name, encoding_name};
 use crate::open::File;
@@ -107,9 +108,10 @@ fn regions(file: &File, out: &mut Vec<Extent>) {
             ("term dictionary", inverted.terms),
             ("postings", inverted.postings),
             ("skip tables", inverted.skips),
-            ("live documents", inverted.live),
         ];
-        let runs = runs.into_iter().filter(|(name, run)| run.len > 0 || *name != "live documents");
+        let present = |name, run: Option<Run>| run.filter(|run| run.len > 0).map(|run| (name, run));
+        let runs = runs.into_iter().chain(present("positions", footer.positions));
+        let runs = runs.chain(present("live documents", Some(inverted.live)));
         out.extend(
             runs.map(|(name, run)| {
                 record(run.offset, run.len, Role::Index, format!("inverted index: {name}"))
@@ -132,6 +134,7 @@ fn footer(file: &File, out: &mut Vec<Extent>) {
             tags::KEY_VALUE => "key/value metadata",
             tags::STATS => "statistics",
             tags::INVERTED => "inverted index",
+            tags::POSITIONS => "positions of the inverted index",
             extension::TAG => "extended profile",
             _ => "unknown section",
         };

@@ -151,7 +151,7 @@ fn encode(file: &File, target: &Location, write: &WriteOptions, driver: &Driver)
     options.minor.get_or_insert(file.header().minor.min(1));
     let mut writer = Writer::with_schema(target, schema, &file.schema(), options, write.overwrite, driver)?;
     if let Some(inverted) = file.footer().inverted.filter(|_| is_segment(file)) {
-        writer.attach_inverted(read_runs(file, &inverted)?);
+        writer.attach_inverted(read_runs(file, &inverted, file.footer().positions)?);
     }
     for group in 0..file.footer().groups.len() {
         driver.check_canceled()?;

@@ -39,6 +39,10 @@ pub(crate) struct Index {
     #[arg(long, value_name = "COLUMN")]
     id: Option<String>,
 
+    /// Store the positions of words: phrases are found faster, the segment is larger
+    #[arg(long)]
+    positions: bool,
+
     /// Add OUTPUT to the collection of its folder, and delete older documents with the same ids there
     #[arg(long)]
     update: bool,
@@ -66,6 +70,7 @@ impl Index {
         let options = IndexOptions::text(self.text.clone())
             .with_stored(self.stored.clone())
             .with_id(self.id.clone())
+            .with_positions(self.positions)
             .with_overwrite(self.force);
         let index = tesselle::index(&self.input, &self.output).with(options);
         let summary = index.opener(self.read.opener(self.table.as_deref())?).on(&driver).run()?;

@@ -5,7 +5,7 @@ use tesselle_core::{Cursor, Error, Result};
 
 use super::extension::{self, Extension};
 use super::groups::RowGroup;
-use super::inverted::Inverted;
+use super::inverted::{Inverted, Run};
 use super::reclass;
 use super::regions::{BlobColumn, BloomRef, DictionaryRef};
 use super::schema::{RawField, Schema, read_bytes, write_bytes};
@@ -20,11 +20,13 @@ pub(crate) mod tags {
     pub(crate) const KEY_VALUE: u64 = 6;
     pub(crate) const STATS: u64 = 7;
     pub(crate) const INVERTED: u64 = 8;
+    /// The positions of an inverted index, which other readers skip: `uv` record offset, `uv` length.
+    pub(crate) const POSITIONS: u64 = 0x7E56;
 }
 
 /// Whether a section of this tag is understood.
 pub(crate) fn is_known_section(tag: u64) -> bool {
-    (tags::SCHEMA..=tags::INVERTED).contains(&tag) || tag == extension::TAG
+    (tags::SCHEMA..=tags::INVERTED).contains(&tag) || tag == extension::TAG || tag == tags::POSITIONS
 }
 
 /// Totals over the file: payload bytes without record headers and index records.
@@ -52,6 +54,7 @@ pub(crate) struct Footer {
     pub(crate) dictionaries: Vec<DictionaryRef>,
     pub(crate) blooms: Vec<BloomRef>,
     pub(crate) inverted: Option<Inverted>,
+    pub(crate) positions: Option<Run>,
     /// Keys may repeat; the first one wins. Raw bytes, by convention UTF-8.
     pub(crate) key_value: Vec<(Vec<u8>, Vec<u8>)>,
     pub(crate) stats: Stats,
@@ -106,6 +109,7 @@ impl RawFooter {
                 };
             }
             tags::INVERTED => rest.inverted = Some(Inverted::parse(body)?),
+            tags::POSITIONS => rest.positions = Some(Run { offset: body.uvarint()?, len: body.uvarint()? }),
             extension::TAG => rest.extension = Extension::parse(body)?,
             _ => {}
         }
@@ -150,6 +154,12 @@ impl Footer {
         });
         if self.extension.features != 0 {
             section(extension::TAG, &|body| self.extension.write(body));
+        }
+        if let Some(run) = self.positions {
+            section(tags::POSITIONS, &|body| {
+                varint::write(run.offset, body);
+                varint::write(run.len, body);
+            });
         }
         out
     }

@@ -22,6 +22,7 @@ use crate::open::File;
 use crate::read::plan::live_rows;
 use crate::read::schema::to_arrow;
 use crate::read::task::{GroupTask, Wanted};
+use crate::search::{Reading, verify_as};
 use crate::write::options::{Profile, WriterOptions};
 use crate::write::writer::{InvertedRuns, Writer};
 
@@ -51,7 +52,7 @@ pub(crate) fn repair(
     let lost: u64 = whole.iter().filter(|(_, ok)| !ok).map(|(g, _)| group_bytes(&file, *g)).sum();
     let kept: Vec<usize> = whole.iter().filter(|(_, ok)| *ok).map(|(g, _)| *g).collect();
     let rows = if kept.len() == whole.len() { Some(group_rows(&file)) } else { None };
-    let index_whole = index_is_whole(&file, rows, driver, &mut repaired)?;
+    let index = whole_index(&file, rows, driver, &mut repaired)?;
     let errors = report.findings().iter().filter(|finding| finding.severity == Severity::Error);
     if let (Some(first), true) = (errors.clone().next(), kept.len() == whole.len()) {
         let place = first.piece.as_deref().unwrap_or("file");
@@ -59,12 +60,12 @@ pub(crate) fn repair(
         repaired.note(Outcome::Repaired, message);
     }
     let sorted = file.footer().schema.sort_key().is_some();
-    let live = if index_whole { None } else { live_documents(&file, &mut repaired) };
+    let live = if index.is_some() { None } else { live_documents(&file, &mut repaired) };
     let rows = Kept { groups: kept, live };
-    match write(&file, target, &rows, index_whole, sorted, driver) {
+    match write(&file, target, &rows, index, sorted, driver) {
         Err(error) if sorted && error.kind() == ErrorKind::Invalid => {
             repaired.note(Outcome::Doubtful, format!("dropped the sort key: {}", error.message()));
-            write(&file, target, &rows, index_whole, false, driver)?;
+            write(&file, target, &rows, index, false, driver)?;
         }
         other => other?,
     }
@@ -152,21 +153,33 @@ fn group_rows(file: &File) -> u64 {
     file.footer().groups.iter().fold(0, |rows: u64, group| rows.saturating_add(group.rows))
 }
 
-/// Whether there is an inverted index, all its documents are kept, and its runs are intact. `rows` are those of all row
-/// groups, if all of them are kept.
-fn index_is_whole(file: &File, rows: Option<u64>, driver: &Driver, repaired: &mut Repaired) -> Result<bool> {
-    let Some(inverted) = file.footer().inverted else { return Ok(false) };
-    let mut report = Report::new(Depth::Deep);
+/// The inverted index, and its positions: those that can be kept, which is if all documents are kept and the runs are
+/// intact. `rows` are those of all row groups, if all of them are kept.
+fn whole_index(
+    file: &File,
+    rows: Option<u64>,
+    driver: &Driver,
+    repaired: &mut Repaired,
+) -> Result<Option<(Inverted, Option<Run>)>> {
+    let Some(inverted) = file.footer().inverted else { return Ok(None) };
+    let positions = file.footer().positions;
+    let mut why = "documents are missing".to_owned();
     if rows == Some(inverted.documents) {
-        crate::search::verify(file, Depth::Deep, driver, &mut report)?;
-        if report.ok() {
-            return Ok(true);
+        let whole = [(Reading::Whole, positions), (Reading::WithoutPositions, None)];
+        for (reading, kept) in whole.into_iter().skip(usize::from(positions.is_none())) {
+            let mut report = Report::new(Depth::Deep);
+            verify_as(file, Depth::Deep, reading, driver, &mut report)?;
+            if report.ok() {
+                if kept != positions {
+                    repaired.note(Outcome::Partial, format!("dropped the positions of words: {why}"));
+                }
+                return Ok(Some((inverted, kept)));
+            }
+            why = report.findings().first().map_or(why, |finding| finding.message.clone());
         }
     }
-    let why = report.findings().first().map_or("documents are missing", |finding| &finding.message);
-    let message = format!("dropped the search index: {why}; rebuild it");
-    repaired.note(Outcome::Partial, message);
-    Ok(false)
+    repaired.note(Outcome::Partial, format!("dropped the search index: {why}; rebuild it"));
+    Ok(None)
 }
 
 /// The rows to write.
@@ -193,12 +206,13 @@ fn live_documents(file: &File, repaired: &mut Repaired) -> Option<BooleanBuffer>
 }
 
 /// The stored runs of an inverted index.
-pub(crate) fn read_runs(file: &File, inverted: &Inverted) -> Result<InvertedRuns> {
+pub(crate) fn read_runs(file: &File, inverted: &Inverted, positions: Option<Run>) -> Result<InvertedRuns> {
     let read = |run: Run| file.index_record(run.offset, run.len).map(|bytes| bytes.to_vec());
     Ok(InvertedRuns {
         terms: read(inverted.terms)?.into(),
         postings: read(inverted.postings)?.into(),
         skips: read(inverted.skips)?.into(),
+        positions: positions.map(read).transpose()?.unwrap_or_default().into(),
         live: if inverted.live.len == 0 { Vec::new().into() } else { read(inverted.live)?.into() },
         term_count: inverted.term_count,
         documents: inverted.documents,
@@ -210,7 +224,7 @@ fn write(
     file: &File,
     target: &Location,
     rows: &Kept,
-    with_index: bool,
+    index: Option<(Inverted, Option<Run>)>,
     sorted: bool,
     driver: &Driver,
 ) -> Result<()> {
@@ -238,8 +252,8 @@ fn write(
     let arrow = to_arrow(&schema, &[], true);
     let minor = u16::from(header.minor != 0);
     let mut writer = Writer::with_schema(target, schema, &arrow, options, true, driver)?.minor_version(minor);
-    if let Some(inverted) = footer.inverted.filter(|_| with_index) {
-        writer.attach_inverted(read_runs(file, &inverted)?);
+    if let Some((inverted, positions)) = index {
+        writer.attach_inverted(read_runs(file, &inverted, positions)?);
     }
     for g in &rows.groups {
         let live =

@@ -16,6 +16,16 @@ const PART: usize = 16;
 /// The document of a finished cursor; no segment has that many.
 pub(crate) const END: u32 = u32::MAX;
 
+/// The place of a document in a list: its block, the sum of all frequencies of the block and of those before it, and its
+/// own frequency.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place {
+    pub(crate) block: usize,
+    pub(crate) total: u64,
+    pub(crate) before: u64,
+    pub(crate) freq: u64,
+}
+
 /// The state of a cursor.
 #[derive(Debug, Clone)]
 pub(crate) struct PostingCursor {
@@ -112,6 +122,15 @@ impl PostingCursor {
     pub(crate) fn freq(&mut self) -> Result<u32> {
         self.decode_freqs()?;
         Ok(self.freqs.value(self.pos))
+    }
+
+    /// Where the current document is in its list.
+    pub(crate) fn place(&mut self) -> Result<Place> {
+        self.decode_freqs()?;
+        let sum = |freqs: &[u32]| freqs.iter().map(|freq| u64::from(*freq)).sum();
+        let freqs = self.freqs.within(..self.len);
+        let freq = u64::from(freqs.value(self.pos));
+        Ok(Place { block: self.block, total: sum(freqs), before: sum(freqs.within(..self.pos)), freq })
     }
 
     /// Moves to the first document.

@@ -18,9 +18,13 @@ pub(crate) fn describe(file: &File) -> Result<Option<Value>> {
         _ => inverted.documents,
     };
     let dictionary = if file.header().has(flags::BLOCK_TREE) { "block_tree" } else { "flat" };
-    Ok(Some(json!({
+    let mut search = json!({
         "docs": inverted.documents, "live_docs": live, "terms": inverted.term_count, "dictionary": dictionary,
         "dictionary_bytes": inverted.terms.len, "postings_bytes": inverted.postings.len,
         "skips_bytes": inverted.skips.len,
-    })))
+    });
+    if let Some(positions) = file.footer().positions {
+        search["positions_bytes"] = positions.len.into();
+    }
+    Ok(Some(search))
 }

@@ -8,9 +8,14 @@ use tesselle_codec::Error as Damage;
 use tesselle_core::{Error, Result};
 
 use super::cursor::PostingCursor;
-use super::meta::{Dictionary, DictionaryKind, Entry, LiveDocs, Postings, RunSource, SkipTable, Skips};
+use super::meta::{
+    Dictionary, DictionaryKind, Entry, LiveDocs, Positions, Postings, RunSource, SkipTable, Skips,
+};
 
 const WHAT: &str = "inverted index";
+
+/// The class of damage to the positions, without which a segment can be searched.
+pub(crate) const BAD_POSITIONS: &str = "bad_positions";
 
 /// The stored runs of a segment.
 #[derive(Debug, Clone)]
@@ -19,6 +24,8 @@ pub(crate) struct Runs {
     pub(crate) terms: RunSource,
     pub(crate) postings: RunSource,
     pub(crate) skips: RunSource,
+    /// `None`: positions are not stored.
+    pub(crate) positions: Option<RunSource>,
     /// `None`: every document is live.
     pub(crate) live: Option<Bytes>,
 }
@@ -30,10 +37,11 @@ pub(crate) struct InvertedIndex {
     dictionary: Dictionary,
     postings: Postings,
     skips: Skips,
+    positions: Option<Positions>,
     live: Option<LiveDocs>,
     /// Cache of recent lookups: a query looks up each of its terms more than once, and terms recur between
     /// queries.
-    known: Mutex<HashMap<Box<[u8]>, Option<Entry>>>,
+    known: Mutex<HashMap<Box<[u8]>, Option<(u64, Entry)>>>,
     /// The lists that were walked lately.
     lists: Mutex<Lists>,
     /// Whether payloads are slices of a run in memory, which take no memory of their own.
@@ -66,12 +74,14 @@ impl InvertedIndex {
             let why = format!("{} posting lists, {} skip tables", postings.len(), skips.len());
             return Err(Damage::corrupt(WHAT, why).into());
         }
+        let positions = runs.positions.map(|run| positions(run, dictionary.len())).transpose()?;
         let live = runs.live.map(|run| LiveDocs::parse(&run, docs)).transpose()?;
         Ok(Self {
             docs,
             dictionary,
             postings,
             skips,
+            positions,
             live,
             known: Mutex::default(),
             lists: Mutex::default(),
@@ -102,8 +112,18 @@ impl InvertedIndex {
         self.live.as_ref().map_or(self.docs, LiveDocs::count)
     }
 
+    /// The positions of the terms, if they are stored.
+    pub(crate) fn positions(&self) -> Option<&Positions> {
+        self.positions.as_ref()
+    }
+
     /// The dictionary entry of `term`.
     pub(crate) fn lookup(&self, term: &[u8]) -> Result<Option<Entry>> {
+        Ok(self.numbered(term)?.map(|(_, entry)| entry))
+    }
+
+    /// The number of `term` in ascending order, and its dictionary entry.
+    pub(crate) fn numbered(&self, term: &[u8]) -> Result<Option<(u64, Entry)>> {
         if let Some(entry) = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(term) {
             return Ok(*entry);
         }
@@ -162,4 +182,15 @@ impl InvertedIndex {
     fn no_list(&self, i: u32) -> Error {
         Damage::corrupt(WHAT, format!("posting list {i} of {}", self.postings.len())).into()
     }
+}
+
+fn positions(run: RunSource, terms: u64) -> Result<Positions> {
+    let class = |error: Error| error.class(BAD_POSITIONS);
+    let positions = Positions::parse(run).map_err(class)?;
+    if positions.terms() == terms {
+        return Ok(positions);
+    }
+    let stated = positions.terms();
+    Err(Error::corrupt(format!("positions of {stated} terms, the dictionary has {terms}"))
+        .class(BAD_POSITIONS))
 }

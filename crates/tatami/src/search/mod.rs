@@ -32,6 +32,7 @@
 //! # }
 //! ```
 
+mod adjacent;
 pub mod analyzer;
 pub mod bm25;
 mod boost;
@@ -73,11 +74,11 @@ pub use meta::{DictionaryKind, LiveDocs};
 pub use query::{Query, Syntax};
 pub use routing::{BigramBuilder, BigramIndex, Route, RoutingIndex, ShardTerm};
 pub use searcher::{Ranked, SearchOptions, Searcher, search};
+pub(crate) use segment::{Reading, has_segment_columns, is_segment, read_live};
 pub use segment::{Segment, Shape};
-pub(crate) use segment::{has_segment_columns, is_segment, read_live};
 pub use snippet::{DEFAULT_SNIPPET_CHARS, snippet};
 pub use terms::Term;
 pub use update::update;
-pub(crate) use verify::verify;
+pub(crate) use verify::{verify, verify_as};
 pub use write::{IndexOptions, SegmentBuilder, index, merge_segments};
 pub(crate) use write::{RunBytes, combine};

@@ -8,9 +8,12 @@ use bytes::Bytes;
 use proptest::prelude::*;
 use tesselle_codec::varint;
 
+use super::adjacent::Adjacent;
 use super::bm25::{contribution, idf};
 use super::inverted::{InvertedIndex, Runs};
-use super::meta::{BlockTreeWriter, DictionaryKind, Entry, LiveDocs, ReadRange, RunSource, encode_list};
+use super::meta::{
+    BlockTreeWriter, DictionaryKind, Entry, LiveDocs, PositionsWriter, ReadRange, RunSource, encode_list,
+};
 use super::query::{Group, Node, Pattern, Phrase, Query, Syntax};
 use super::retrieve::{Phrases, Retrieval};
 use super::statistics::Statistics;
@@ -28,17 +31,21 @@ impl Phrases for NoPhrases {
     }
 }
 
-/// Phrases decided from the documents themselves.
-struct Bodies<'a>(&'a [Document]);
-
-impl Phrases for Bodies<'_> {
-    fn contains(&mut self, doc: u32, phrase: &Phrase) -> tesselle_core::Result<bool> {
-        Ok(holds(&self.0[doc as usize], phrase))
-    }
-}
-
 fn holds(words: &[&str], phrase: &Phrase) -> bool {
     words.windows(phrase.words.len()).any(|window| window.iter().eq(phrase.words.iter()))
+}
+
+/// The numbers of the positions of a word.
+fn positions(documents: &[Document], word: &str) -> Vec<u32> {
+    let mut numbers = Vec::new();
+    for words in documents {
+        let mut last = 0;
+        for (at, _) in (0..).zip(words).filter(|(_, other)| **other == word) {
+            numbers.push(at - last);
+            last = at;
+        }
+    }
+    numbers
 }
 
 fn counts(documents: &[Document]) -> BTreeMap<&'static str, Vec<(u32, u32)>> {
@@ -75,26 +82,32 @@ fn ranged(runs: Runs) -> Runs {
         RunSource::Held(bytes) => RunSource::Ranged { len: bytes.len(), source: Arc::new(Ranges(bytes)) },
         ranged @ RunSource::Ranged { .. } => ranged,
     };
-    let Runs { kind, terms, postings, skips, live } = runs;
-    Runs { kind, terms: by_ranges(terms), postings: by_ranges(postings), skips: by_ranges(skips), live }
+    let Runs { kind, terms, postings, skips, positions, live } = runs;
+    let (terms, postings, skips) = (by_ranges(terms), by_ranges(postings), by_ranges(skips));
+    Runs { kind, terms, postings, skips, positions: positions.map(by_ranges), live }
 }
 
 fn encode(documents: &[Document], live: Option<&LiveDocs>) -> Runs {
     let mut tree = BlockTreeWriter::new();
     let (mut postings, mut skips, mut lists) = (Vec::new(), Vec::new(), 0);
+    let mut places = PositionsWriter::default();
     for (term, list) in counts(documents) {
+        let freqs: Vec<u32> = list.iter().map(|(_, freq)| *freq).collect();
+        places.push(&freqs, &positions(documents, term)).unwrap();
         if let [(doc, freq)] = list[..] {
             tree.push(term.as_bytes(), Entry::Singleton { df: 1, doc, freq }).unwrap();
             continue;
         }
         tree.push(term.as_bytes(), Entry::List { df: list.len() as u32, list: lists }).unwrap();
         lists += 1;
-        let (docs, freqs): (Vec<u32>, Vec<u32>) = list.into_iter().unzip();
+        let docs: Vec<u32> = list.into_iter().map(|(doc, _)| doc).collect();
         let mut payload = Vec::new();
         encode_list(&docs, &freqs, &mut payload).unwrap().write(&mut skips);
         varint::write(payload.len() as u64, &mut postings);
         postings.extend(payload);
     }
+    let (mut places, area) = places.finish().unwrap();
+    places.extend(area);
     let counted = |body: Vec<u8>| {
         let mut run = Vec::new();
         varint::write(u64::from(lists), &mut run);
@@ -106,6 +119,7 @@ fn encode(documents: &[Document], live: Option<&LiveDocs>) -> Runs {
         terms: tree.finish().unwrap().into(),
         postings: counted(postings),
         skips: counted(skips),
+        positions: Some(places.into()),
         live: live.map(|live| live.write().into()),
     }
 }
@@ -233,7 +247,7 @@ proptest! {
         let index = build(&documents, None);
         let Ok(query) = Query::parse(&text, Syntax::Boolean) else { return Ok(()) };
         prop_assert_eq!(
-            found(&index, &query, k, &mut Bodies(&documents)),
+            found(&index, &query, k, &mut Adjacent::new(&index).unwrap()),
             exhaustive(&documents, None, &query, k),
             "{}", text
         );
@@ -244,7 +258,7 @@ proptest! {
     fn damaged_runs_are_refused_or_answer_something(
         documents in documents(300),
         text in prop_oneof![plain_query(), boolean_query()],
-        flips in prop::collection::vec((0usize..4, any::<prop::sample::Index>(), any::<u8>()), 1..4),
+        flips in prop::collection::vec((0usize..5, any::<prop::sample::Index>(), any::<u8>()), 1..4),
         by_ranges: bool,
     ) {
         let docs = documents.len() as u32;
@@ -256,10 +270,11 @@ proptest! {
                 bytes[at] = value;
                 Bytes::from(bytes)
             };
-            let run = match run {
-                0 => &mut runs.terms,
-                1 => &mut runs.postings,
-                2 => &mut runs.skips,
+            let run = match (run, &mut runs.positions) {
+                (0, _) => &mut runs.terms,
+                (1, _) => &mut runs.postings,
+                (2, _) => &mut runs.skips,
+                (3, Some(positions)) => positions,
                 _ => {
                     runs.live = runs.live.as_ref().map(damaged);
                     continue;
@@ -276,7 +291,7 @@ proptest! {
         let Ok(statistics) = Statistics::of_segment(&index, &query.tokens()) else { return Ok(()) };
         let Ok(retrieval) = Retrieval::new(&index, &query, &statistics, index.live()) else { return Ok(()) };
         let mut top = TopDocs::new(10);
-        if retrieval.run(&mut top, &mut NoPhrases).is_ok() {
+        if retrieval.run(&mut top, &mut Adjacent::new(&index).unwrap()).is_ok() {
             prop_assert!(top.into_sorted().iter().all(|hit| hit.doc < docs));
         }
     }

@@ -80,7 +80,7 @@ impl<'a> Retrieval<'a> {
         if !self.query.has_phrase() {
             return self.score_all(&docs, |hit| collector.collect(hit.doc, hit.score));
         }
-        // Reading stored text is expensive: check the best candidates first, until no other can be kept.
+        // Checking a phrase is expensive: check the best candidates first, until no other can be kept.
         let mut heap = BinaryHeap::with_capacity(docs.len());
         self.score_all(&docs, |hit| heap.push(hit))?;
         while let Some(hit) = heap.pop() {

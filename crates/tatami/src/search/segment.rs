@@ -48,12 +48,16 @@ impl Segment {
     /// Opens a segment. Small runs of its inverted index are read as a whole and their checksums compared, large ones by
     /// ranges, as queries need them.
     pub fn open(location: &Location, options: &OpenOptions) -> Result<Self> {
-        Self::of(File::open(location, &Self::options(options))?, Reading::OnDemand)
+        Self::open_as(location, options, Reading::OnDemand)
     }
 
     /// Opens a segment all of which is going to be read: all runs are read and their checksums compared.
     pub(crate) fn open_whole(location: &Location, options: &OpenOptions) -> Result<Self> {
-        Self::of(File::open(location, &Self::options(options))?, Reading::Whole)
+        Self::open_as(location, options, Reading::Whole)
+    }
+
+    pub(crate) fn open_as(location: &Location, options: &OpenOptions, reading: Reading) -> Result<Self> {
+        Self::of(File::open(location, &Self::options(options))?, reading)
     }
 
     /// The options for opening the file of a segment: documents may contain bytes that are not UTF-8, and are
@@ -220,6 +224,8 @@ fn shape(file: &File) -> Result<Shape> {
 pub(crate) enum Reading {
     /// All of them at once, with their checksums.
     Whole,
+    /// All of them but the positions.
+    WithoutPositions,
     /// Large ones by ranges; their checksums are left to verification.
     OnDemand,
 }
@@ -230,11 +236,13 @@ const SMALL_RUN: u64 = 1 << 20;
 fn read_runs(file: &File, inverted: &Inverted, reading: Reading) -> Result<Runs> {
     let read = |run: Run, name: &'static str| read_run(file, run, reading).in_piece(|| name);
     let block_tree = file.header().has(flags::BLOCK_TREE);
+    let positions = file.footer().positions.filter(|_| reading != Reading::WithoutPositions);
     Ok(Runs {
         kind: if block_tree { DictionaryKind::BlockTree } else { DictionaryKind::Flat },
         terms: read(inverted.terms, "term dictionary")?,
         postings: read(inverted.postings, "postings")?,
         skips: read(inverted.skips, "skip tables")?,
+        positions: positions.map(|run| read(run, "positions")).transpose()?,
         live: read_live(file, inverted)?,
     })
 }

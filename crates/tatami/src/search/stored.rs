@@ -1,4 +1,4 @@
-//! Stored fields of hits, and the stored text in which phrases are checked.
+//! Stored fields of hits, and the stored text in which phrases are checked if positions are not stored.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -10,6 +10,7 @@ use arrow_schema::DataType;
 use serde_json::Value;
 use tesselle_core::{Result, json_bytes, json_float};
 
+use super::adjacent::Adjacent;
 use super::analyzer;
 use super::highlight::{Highlight, highlight};
 use super::hit::Fields;
@@ -96,9 +97,10 @@ fn json_at(array: &dyn Array, row: usize) -> Value {
     }
 }
 
-/// Checks phrases in the stored text of a segment's documents.
+/// Checks phrases by the positions of words, or else in the stored text of a segment's documents.
 pub(crate) struct StoredPhrases<'a> {
     segment: &'a Segment,
+    adjacent: Option<Adjacent<'a>>,
     /// The last read document: a query may check several phrases of it.
     last: Option<(u32, RecordBatch)>,
     /// Number of documents without enough stored text.
@@ -107,12 +109,15 @@ pub(crate) struct StoredPhrases<'a> {
 
 impl<'a> StoredPhrases<'a> {
     pub(crate) fn new(segment: &'a Segment) -> Self {
-        Self { segment, last: None, unverified: 0 }
+        Self { segment, adjacent: Adjacent::new(segment.index()), last: None, unverified: 0 }
     }
 }
 
 impl Phrases for StoredPhrases<'_> {
     fn contains(&mut self, doc: u32, phrase: &Phrase) -> Result<bool> {
+        if let Some(adjacent) = &mut self.adjacent {
+            return adjacent.contains(doc, phrase);
+        }
         let batch = match self.last.take() {
             Some((last, batch)) if last == doc => batch,
             _ => {

@@ -2,18 +2,20 @@
 //!
 //! The quick depth checks the descriptor, the next depth the checksums and the structure of the runs. The
 //! deepest decodes every list and compares redundant data: document frequencies with skip tables, skip tables
-//! with blocks, frequencies with the token counts of the documents.
+//! with blocks, frequencies and positions with the token counts of the documents.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt16Type;
+use bytes::Bytes;
 use tesselle_core::driver::Order;
 use tesselle_core::{
     Context, Depth, Driver, Error, ErrorKind, Finding, Report, Result, Scan, Severity, Table,
 };
 
-use super::inverted::InvertedIndex;
+use super::inverted::{BAD_POSITIONS, InvertedIndex};
+use super::meta::positions::{self, TOKEN_BITS};
 use super::meta::{Dictionary, Entry};
-use super::segment::{Segment, columns, descriptor};
+use super::segment::{Reading, Segment, columns, descriptor};
 use crate::meta::header::flags;
 use crate::open::File;
 use crate::table::FileTable;
@@ -23,6 +25,17 @@ const POSTINGS: &str = "bad_postings";
 
 /// Checks the search part of `file`; does nothing for files that are not segments.
 pub(crate) fn verify(file: &File, depth: Depth, driver: &Driver, report: &mut Report) -> Result<()> {
+    verify_as(file, depth, Reading::Whole, driver, report)
+}
+
+/// Checks what is read in this way.
+pub(crate) fn verify_as(
+    file: &File,
+    depth: Depth,
+    reading: Reading,
+    driver: &Driver,
+    report: &mut Report,
+) -> Result<()> {
     if !file.header().has(flags::SEARCH) {
         return Ok(());
     }
@@ -36,14 +49,15 @@ pub(crate) fn verify(file: &File, depth: Depth, driver: &Driver, report: &mut Re
         }
     };
     if depth == Depth::Quick {
-        for run in [inverted.terms, inverted.postings, inverted.skips, inverted.live] {
+        let runs = [inverted.terms, inverted.postings, inverted.skips, inverted.live];
+        for run in runs.into_iter().chain(file.footer().positions) {
             if let Err(error) = file.check_inside(run.offset, run.len) {
                 report.error(error.class_name(), &error);
             }
         }
         return Ok(());
     }
-    let segment = match Segment::open_whole(file.location(), file.options()) {
+    let segment = match Segment::open_as(file.location(), file.options(), reading) {
         Ok(segment) => segment,
         Err(error) if error.kind() == ErrorKind::Io => return Err(error),
         Err(error) => {
@@ -66,6 +80,14 @@ pub(crate) fn verify(file: &File, depth: Depth, driver: &Driver, report: &mut Re
     }
     let totals = check.lists(segment.index(), inverted.postings.offset);
     check.norms(&segment, &totals, driver)
+}
+
+/// Sums over all terms.
+struct Totals {
+    /// Tokens of each document.
+    tokens: Vec<u64>,
+    /// Sums of the positions in each document; `None` if positions are not stored or damaged.
+    positions: Option<Vec<u64>>,
 }
 
 struct Check<'a> {
@@ -95,8 +117,8 @@ impl Check<'_> {
         self.add(kind, error.into().message().to_owned(), piece);
     }
 
-    /// Decodes every list, term by term; returns the number of tokens of each document.
-    fn lists(&mut self, index: &InvertedIndex, postings_offset: u64) -> Vec<u64> {
+    /// Decodes every list, term by term.
+    fn lists(&mut self, index: &InvertedIndex, postings_offset: u64) -> Totals {
         let dictionary = index.dictionary();
         if let Dictionary::BlockTree(tree) = dictionary {
             let blocks = if tree.block_terms() == 0 { 0 } else { tree.len().div_ceil(tree.block_terms()) };
@@ -110,7 +132,8 @@ impl Check<'_> {
             }
         }
         let dictionary_offset = std::mem::replace(&mut self.offset, postings_offset);
-        let mut totals = vec![0u64; index.docs() as usize];
+        let zeros = || vec![0u64; index.docs() as usize];
+        let mut totals = Totals { tokens: zeros(), positions: index.positions().map(|_| zeros()) };
         let (mut terms, mut lists) = (0u64, 0u32);
         let result = dictionary.for_each(|term, entry| {
             terms += 1;
@@ -122,7 +145,15 @@ impl Check<'_> {
                 }
                 lists = list.saturating_add(1);
             }
-            self.list(index, &term, entry, &mut totals);
+            self.list(index, &term, entry, &mut totals.tokens);
+            if let (Some(all), Some(sums)) = (index.positions(), &mut totals.positions) {
+                let checked = check_positions(index, entry, all.payload(terms - 1), sums);
+                if let Err(error) = checked {
+                    // The first finding is enough: positions are dropped as a whole.
+                    totals.positions = None;
+                    self.failed(BAD_POSITIONS, error, format!("positions of term '{term}'"));
+                }
+            }
         });
         if lists as usize != index.lists() && result.is_ok() {
             let found = index.lists();
@@ -204,12 +235,12 @@ impl Check<'_> {
 
     /// Compares the frequencies of each document with its token counts. Other writers may count differently,
     /// so a difference is only a notice.
-    fn norms(&mut self, segment: &Segment, totals: &[u64], driver: &Driver) -> Result<()> {
+    fn norms(&mut self, segment: &Segment, totals: &Totals, driver: &Driver) -> Result<()> {
         let table = FileTable::new(segment.file().clone())?;
         let schema = table.schema();
         let names = schema.fields().iter().skip(columns::NORM_BODY).take(4).map(|field| field.name().clone());
         let plan = table.plan(&Scan::all().columns(names))?;
-        let (mut row, mut differing) = (0, 0u64);
+        let (mut row, mut differing, mut misplaced) = (0, 0u64, 0u64);
         for batch in driver.for_run().batches(table.storage(), plan, Order::Plan) {
             // Damaged pages are reported by the page checks.
             let Ok(batch) = batch else { return Ok(()) };
@@ -220,8 +251,11 @@ impl Check<'_> {
                 let sum: u64 = norms.iter().sum();
                 // A count at its cap is not conclusive.
                 let capped = norms.contains(&u64::from(u16::MAX));
-                let total = totals.get(row).copied().unwrap_or(0);
+                let total = totals.tokens.get(row).copied().unwrap_or(0);
                 differing += u64::from(if capped { total < sum } else { total != sum });
+                if let Some(positions) = totals.positions.as_ref().filter(|_| !capped) {
+                    misplaced += u64::from(positions.get(row) != Some(&sum_of_positions(&norms)));
+                }
                 row += 1;
             }
         }
@@ -232,6 +266,53 @@ impl Check<'_> {
             let finding = self.finding(Severity::Warning, "norms", message, "postings");
             self.report.add(finding);
         }
+        if misplaced > 0 {
+            let message = format!("{misplaced} documents have positions that differ from their token counts");
+            self.add(BAD_POSITIONS, message, "positions");
+        }
         Ok(())
     }
+}
+
+/// Decodes the positions of a term, and adds them to the sums of its documents.
+fn check_positions(
+    index: &InvertedIndex,
+    entry: Entry,
+    payload: Result<Bytes>,
+    sums: &mut [u64],
+) -> Result<()> {
+    let payload = payload?;
+    // Damage to the list itself is found when the list is checked.
+    let Ok(mut cursor) = index.cursor(entry) else { return Ok(()) };
+    let (mut numbers, mut end) = (Vec::new(), 0);
+    let blocks = cursor.blocks();
+    for number in 0..blocks {
+        let Ok((docs, freqs)) = cursor.read_block(number) else { return Ok(()) };
+        let block = positions::block(&payload, blocks, number)?;
+        let total = freqs.iter().map(|freq| u64::from(*freq)).sum();
+        end = block.len() - positions::numbers(block, total, 0, total, &mut numbers)?;
+        let mut rest = numbers.as_mut_slice();
+        for (doc, freq) in docs.iter().zip(freqs) {
+            let (own, others) = rest.split_at_mut_checked(*freq as usize).unwrap_or_default();
+            positions::sum(own)?;
+            if let Some(sum) = sums.get_mut(*doc as usize) {
+                *sum += own.iter().map(|position| u64::from(*position)).sum::<u64>();
+            }
+            rest = others;
+        }
+        if end > 0 && number + 1 < blocks {
+            break;
+        }
+    }
+    if end > 0 {
+        return Err(Error::corrupt(format!("{end} bytes too many")));
+    }
+    Ok(())
+}
+
+/// The sum of the positions of a document whose fields, in the order of the columns, have so many tokens.
+fn sum_of_positions(norms: &[u64]) -> u64 {
+    // Columns and positions number the fields alike: body, title, anchor, url.
+    let fields = norms.iter().zip(0u64..);
+    fields.map(|(&n, field)| n * n.saturating_sub(1) / 2 + n * (field << TOKEN_BITS)).sum()
 }

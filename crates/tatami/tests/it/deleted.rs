@@ -110,7 +110,9 @@ proptest! {
     #[test]
     fn a_merge_searches_like_a_segment_of_the_live_documents(
         parts in prop::collection::vec((1usize..20, prop::collection::vec(0u32..20, 0..12)), 1..4),
+        positions in any::<bool>(),
     ) {
+        let options = options().with_positions(positions);
         let place = Place::new();
         place.make_folder("c");
         let folder = place.location("c");
@@ -118,7 +120,7 @@ proptest! {
         let (mut at, mut kept) = (0, Vec::new());
         for (i, (docs, gone)) in parts.iter().enumerate() {
             let (name, batch) = (format!("{i}.tatami"), documents(at..at + docs));
-            index([Ok(batch.clone())], &batch.schema(), &folder.join(&name), &options(), &driver()).unwrap();
+            index([Ok(batch.clone())], &batch.schema(), &folder.join(&name), &options, &driver()).unwrap();
             collection.add(&[&name]).unwrap();
             let gone: Vec<u32> = gone.iter().copied().filter(|doc| (*doc as usize) < *docs).collect();
             delete(&folder.join(&name), &folder.join(&name), &Deletion::Docs(gone.clone()), false, &driver()).unwrap();
@@ -128,7 +130,7 @@ proptest! {
         let merged = collection.merge(&[], "all.tatami", WriterOptions::default(), false, &driver()).unwrap();
         prop_assert_eq!(merged.summary.rows, kept.len() as u64);
         let together = arrow_select::concat::concat_batches(&documents(0..0).schema(), &kept).unwrap();
-        place.index("together.tatami", &together, &options());
+        place.index("together.tatami", &together, &options);
         prop_assert_eq!(place.bytes("c/all.tatami"), place.bytes("together.tatami"));
         prop_assert_eq!(
             place.search("c/all.tatami", "river é", &SearchOptions::default()).hits.len(),

@@ -11,6 +11,7 @@ mod expected;
 mod interop;
 mod interop_search;
 mod model;
+mod positions;
 mod queries;
 mod read;
 mod repair;

@@ -97,13 +97,14 @@ proptest! {
         documents in prop::collection::vec((text(), text()), 1..30),
         parts in prop::collection::vec(part(), 1..4),
         required in any::<bool>(),
+        positions in any::<bool>(),
         page in 1usize..5,
     ) {
         let documents: Vec<Document> =
             documents.into_iter().enumerate().map(|(i, (title, body))| (format!("d{i:02}"), title, body)).collect();
         let place = Place::new();
         let rows = batch(&documents);
-        place.index("a.tatami", &rows, &options());
+        place.index("a.tatami", &rows, &options().with_positions(positions));
         let query = parts.join(if required { " AND " } else { " " });
         let test = |document: &&Document| {
             let mut all = parts.iter().map(|part| holds(&part.replace('"', ""), document));

@@ -272,16 +272,21 @@ proptest! {
 fn the_bytes_depend_only_on_the_documents() {
     let place = Place::new();
     let rows = many(900);
-    let options = |memory| IndexOptions::text(["body"]).with_memory(memory);
-    place.index_in_batches("a.tatami", &rows, &options(None), 900);
-    place.index_in_batches("b.tatami", &rows, &options(Some(3000)), 17);
-    assert_eq!(place.bytes("a.tatami"), place.bytes("b.tatami"));
+    for positions in [false, true] {
+        let options = |memory| {
+            IndexOptions::text(["body"]).with_memory(memory).with_positions(positions).with_overwrite(true)
+        };
+        place.index_in_batches("a.tatami", &rows, &options(None), 900);
+        place.index_in_batches("b.tatami", &rows, &options(Some(3000)), 17);
+        assert_eq!(place.bytes("a.tatami"), place.bytes("b.tatami"));
+    }
 }
 
 #[test]
 fn any_single_flip_is_detected_or_harmless() {
     let place = Place::new();
-    place.index("a.tatami", &many(40), &IndexOptions::text(["body"]).stored(["body"]));
+    let options = IndexOptions::text(["body"]).stored(["body"]).with_positions(true);
+    place.index("a.tatami", &many(40), &options);
     let sound = place.bytes("a.tatami");
     let driver = driver();
     for at in (0..sound.len()).step_by(3) {

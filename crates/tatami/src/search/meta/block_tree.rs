@@ -90,12 +90,16 @@ impl BlockTree {
         self.blocks.len()
     }
 
-    pub(crate) fn lookup(&self, wanted: &[u8]) -> tesselle_core::Result<Option<Entry>> {
+    /// The entry of a term, and its number, for which all blocks but the last must be full.
+    pub(crate) fn lookup(&self, wanted: &[u8]) -> tesselle_core::Result<Option<(u64, Entry)>> {
         let mut found = None;
-        self.scan(self.block_of(wanted), |term, entry| {
+        let block = self.block_of(wanted);
+        let mut number = (block as u64).saturating_mul(self.block_terms);
+        self.scan(block, |term, entry| {
             if term == wanted {
-                found = Some(entry);
+                found = Some((number, entry));
             }
+            number = number.saturating_add(1);
             term < wanted
         })?;
         Ok(found)

@@ -37,7 +37,8 @@ impl Dictionary {
         }
     }
 
-    pub(crate) fn lookup(&self, term: &[u8]) -> Result<Option<Entry>> {
+    /// The entry of a term, and its number in ascending order.
+    pub(crate) fn lookup(&self, term: &[u8]) -> Result<Option<(u64, Entry)>> {
         match self {
             Self::Flat(flat) => flat.lookup(term),
             Self::BlockTree(tree) => tree.lookup(term),

@@ -47,7 +47,8 @@ impl FlatDictionary {
         Ok(self.terms()?.get(i)?)
     }
 
-    pub(crate) fn lookup(&self, wanted: &[u8]) -> tesselle_core::Result<Option<Entry>> {
+    /// The entry of a term, and its number.
+    pub(crate) fn lookup(&self, wanted: &[u8]) -> tesselle_core::Result<Option<(u64, Entry)>> {
         Ok(self.terms()?.lookup(wanted)?)
     }
 
@@ -98,9 +99,10 @@ impl Terms {
         Ok(Some((term, Entry::parse(&self.run, &mut pos)?)))
     }
 
-    fn lookup(&self, wanted: &[u8]) -> Result<Option<Entry>> {
-        let found = self.get(self.position(wanted)?)?;
-        Ok(found.filter(|(term, _)| *term == wanted).map(|(_, entry)| entry))
+    fn lookup(&self, wanted: &[u8]) -> Result<Option<(u64, Entry)>> {
+        let number = self.position(wanted)?;
+        let found = self.get(number)?;
+        Ok(found.filter(|(term, _)| *term == wanted).map(|(_, entry)| (number as u64, entry)))
     }
 
     /// The number of the first term that is not less than `wanted`.

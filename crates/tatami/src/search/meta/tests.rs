@@ -46,8 +46,8 @@ fn dictionary_of_the_worked_example() {
     assert_eq!(run[5..11], hex("04 65 76 65 6E 00"));
     assert_eq!(run[12], 0x1d);
     let dictionary = Dictionary::parse(DictionaryKind::BlockTree, run.into()).unwrap();
-    assert_eq!(dictionary.lookup(b"rare").unwrap(), Some(Entry::List { df: 3, list: 1 }));
-    assert_eq!(dictionary.lookup(b"solo").unwrap(), Some(Entry::Singleton { df: 1, doc: 42, freq: 7 }));
+    assert_eq!(dictionary.lookup(b"rare").unwrap(), Some((1, Entry::List { df: 3, list: 1 })));
+    assert_eq!(dictionary.lookup(b"solo").unwrap(), Some((2, Entry::Singleton { df: 1, doc: 42, freq: 7 })));
     for absent in [&b"a"[..], b"rar", b"rares", b"zebra", b""] {
         assert_eq!(dictionary.lookup(absent).unwrap(), None);
     }

@@ -1,6 +1,7 @@
 //! Postings in memory, in a compact form: one byte string per term.
 //!
-//! A list is its first document, then the bytes `freq (delta freq)*` as varints.
+//! A list is its first document, then the bytes `freq (delta freq)*` as varints. Positions, if they are stored, are
+//! beside them: per document the first one, then the gaps.
 
 use std::collections::HashMap;
 
@@ -8,7 +9,7 @@ use tesselle_codec::{Result, varint};
 use tesselle_core::driver::parallel;
 
 use super::hash::TokenHash;
-use super::shard::{Gathered, Shard};
+use super::shard::{Found, Gathered, Shard};
 
 /// Memory of a term in addition to its bytes: the slot of the map, the key, the vector.
 const TERM_COST: usize = 96;
@@ -21,6 +22,24 @@ pub(crate) struct List {
     pub(crate) count: u32,
     /// `freq (delta freq)*`
     pub(crate) bytes: Vec<u8>,
+    pub(crate) positions: Vec<u8>,
+}
+
+/// Unpacked postings of a term.
+#[derive(Debug, Default)]
+pub(crate) struct Unpacked {
+    pub(crate) docs: Vec<u32>,
+    pub(crate) freqs: Vec<u32>,
+    /// Per document its first position, then the gaps; empty if positions are not stored.
+    pub(crate) numbers: Vec<u32>,
+}
+
+impl Unpacked {
+    pub(crate) fn clear(&mut self) {
+        self.docs.clear();
+        self.freqs.clear();
+        self.numbers.clear();
+    }
 }
 
 impl List {
@@ -35,8 +54,22 @@ impl List {
         self.count += 1;
     }
 
-    /// Appends documents and frequencies.
-    pub(crate) fn unpack(&self, docs: &mut Vec<u32>, freqs: &mut Vec<u32>) -> Result<()> {
+    fn push_positions(&mut self, positions: &[u32]) {
+        let mut last = 0;
+        for position in positions {
+            varint::write((position - last).into(), &mut self.positions);
+            last = *position;
+        }
+    }
+
+    /// Bytes of the packed form.
+    pub(crate) fn len(&self) -> usize {
+        self.bytes.len() + self.positions.len()
+    }
+
+    /// Appends documents, frequencies and positions.
+    pub(crate) fn unpack(&self, to: &mut Unpacked) -> Result<()> {
+        let Unpacked { docs, freqs, numbers } = to;
         docs.reserve(self.count as usize);
         freqs.reserve(self.count as usize);
         let (mut pos, mut doc) = (0, self.first);
@@ -46,6 +79,10 @@ impl List {
             }
             docs.push(doc);
             freqs.push(varint::take(&self.bytes, &mut pos)? as u32);
+        }
+        pos = 0;
+        while pos < self.positions.len() {
+            numbers.push(varint::take(&self.positions, &mut pos)? as u32);
         }
         Ok(())
     }
@@ -62,6 +99,8 @@ pub(crate) type Term = (Box<str>, List);
 pub(crate) struct Accumulator {
     parts: Vec<Part>,
     hash: TokenHash,
+    /// Whether positions are stored.
+    positions: bool,
 }
 
 /// The terms of one part.
@@ -71,16 +110,15 @@ struct Part {
     memory: usize,
 }
 
-impl Default for Accumulator {
-    fn default() -> Self {
-        Self { parts: (0..PARTS).map(|_| Part::default()).collect(), hash: TokenHash::default() }
-    }
-}
-
 impl Accumulator {
+    pub(crate) fn new(positions: bool) -> Self {
+        let parts = (0..PARTS).map(|_| Part::default()).collect();
+        Self { parts, hash: TokenHash::default(), positions }
+    }
+
     /// A shard to be absorbed once it is finished.
     pub(crate) fn shard(&self) -> Shard {
-        Shard::new(self.hash.clone())
+        Shard::new(self.hash.clone(), self.positions)
     }
 
     /// Absorbs the shards of the documents that follow all earlier ones, in order. Uses all threads of the
@@ -88,7 +126,7 @@ impl Accumulator {
     pub(crate) fn absorb(&mut self, shards: &[Gathered]) {
         parallel::for_each(self.parts.iter_mut().enumerate(), |(number, part)| {
             for shard in shards {
-                shard.part(number).for_each(|(term, postings)| part.take(term, postings));
+                shard.part(number).for_each(|found| part.take(&found));
             }
         });
     }
@@ -108,17 +146,22 @@ impl Accumulator {
 }
 
 impl Part {
-    fn take(&mut self, term: &str, postings: &[(u32, u32)]) {
+    fn take(&mut self, found: &Found<'_>) {
+        let term = found.term;
         let list = if let Some(known) = self.terms.get_mut(term) {
             known
         } else {
             self.memory += TERM_COST + term.len();
             self.terms.entry(term.into()).or_default()
         };
-        let before = list.bytes.len();
-        for (doc, freq) in postings {
+        let before = list.len();
+        let mut positions = found.positions;
+        for (doc, freq) in found.postings {
             list.push(*doc, *freq);
+            let (own, rest) = positions.split_at_checked(*freq as usize).unwrap_or_default();
+            list.push_positions(own);
+            positions = rest;
         }
-        self.memory += list.bytes.len() - before;
+        self.memory += list.len() - before;
     }
 }

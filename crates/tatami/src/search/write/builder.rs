@@ -84,7 +84,7 @@ impl SegmentBuilder {
             memory,
             schema: segment_schema,
             writer,
-            accumulator: Accumulator::default(),
+            accumulator: Accumulator::new(options.positions),
             scratch: Scratch::next_to(location),
             runs: Vec::new(),
             docs: 0,
@@ -166,11 +166,10 @@ impl Sink for SegmentBuilder {
 
     fn finish(self: Box<Self>) -> Result<Summary> {
         let mut this = *self;
-        let mut encoder = RunEncoder::new(this.options.dictionary);
-        let accumulator = std::mem::take(&mut this.accumulator);
-        let (runs, scratch) = (&this.runs, &mut this.scratch);
+        let mut encoder = RunEncoder::new(this.options.dictionary, this.options.positions);
+        let (accumulator, runs, scratch) = (this.accumulator, &this.runs, &mut this.scratch);
         this.driver.install(|| merge(runs, accumulator, &mut encoder, scratch))?;
-        let runs = encoder.finish()?;
+        let runs = encoder.finish(scratch)?;
         this.writer.attach_inverted(runs.into_inverted(u64::from(this.docs)));
         Box::new(this.writer).finish()
     }
@@ -202,8 +201,8 @@ fn tokenize(
         [&documents.body, &documents.title, &documents.anchor, &documents.url].map(|field| field.as_ref());
     for row in rows {
         let doc = first + row as u32;
-        for (field, norms) in fields.iter().zip(&mut part.norms) {
-            let tokens = shard.add(doc, value(*field, row));
+        for (number, (field, norms)) in fields.iter().zip(&mut part.norms).enumerate() {
+            let tokens = shard.add(doc, number as u32, value(*field, row));
             norms.push(u16::try_from(tokens).unwrap_or(u16::MAX));
         }
     }

@@ -12,11 +12,12 @@ use arrow_select::filter::filter_record_batch;
 use tesselle_core::driver::Order;
 use tesselle_core::{Context, Driver, Error, Location, OpenOptions, Result, Scan, Sink, Summary, Table};
 
+use super::accumulate::Unpacked;
 use super::encode::RunEncoder;
 use super::scratch::Scratch;
 use crate::collection::common_metadata;
-use crate::search::cursor::END;
-use crate::search::meta::{Dictionary, DictionaryKind, Entry, LiveDocs};
+use crate::search::cursor::{END, PostingCursor};
+use crate::search::meta::{Dictionary, DictionaryKind, Entry, LiveDocs, positions};
 use crate::search::segment::Segment;
 use crate::table::FileTable;
 use crate::write::options::WriterOptions;
@@ -59,10 +60,15 @@ pub(crate) fn combine(
     for segment in segments {
         copy(segment, &mut writer, driver).in_file(segment.file().path())?;
     }
-    let mut encoder = RunEncoder::new(DictionaryKind::BlockTree);
+    let with_positions = segments.iter().filter(|segment| segment.index().positions().is_some()).count();
+    let mut encoder = RunEncoder::new(DictionaryKind::BlockTree, with_positions == segments.len());
     merge_lists(segments, &renumbering, &mut encoder, &mut scratch)?;
-    writer.attach_inverted(encoder.finish()?.into_inverted(renumbering.docs));
-    Box::new(writer).finish()
+    writer.attach_inverted(encoder.finish(&mut scratch)?.into_inverted(renumbering.docs));
+    let mut summary = Box::new(writer).finish()?;
+    if with_positions > 0 && with_positions < segments.len() {
+        summary.lost.push("the positions of words, which not all segments have".to_owned());
+    }
+    Ok(summary)
 }
 
 /// Copies the stored fields of the live documents.
@@ -133,28 +139,22 @@ fn merge_lists(
             heap.push(Reverse((term, i, Opaque(entry))));
         }
     }
-    let (mut docs, mut freqs) = (Vec::new(), Vec::new());
+    let mut postings = Unpacked::default();
     let mut current: Option<Arc<[u8]>> = None;
     while let Some(Reverse((term, i, Opaque(entry)))) = heap.pop() {
         if current.as_ref().is_some_and(|current| *current != term) {
             if let Some(done) = current.take() {
-                encoder.push(&done, &docs, &freqs, scratch)?;
+                encoder.push(&done, &postings, scratch)?;
             }
-            docs.clear();
-            freqs.clear();
+            postings.clear();
         }
         if let (Some(segment), Some(stream)) = (segments.get(i), streams.get_mut(i)) {
             let path = segment.file().path();
-            let mut cursor = segment.index().cursor(entry).in_file(path)?;
-            for block in 0..cursor.blocks() {
-                let (from, counts) = cursor.read_block(block).in_file(path)?;
-                for (doc, freq) in from.iter().zip(counts) {
-                    if let Some(doc) = renumbering.number(i, segment.live(), *doc) {
-                        docs.push(doc);
-                        freqs.push(*freq);
-                    }
-                }
-            }
+            let number = |doc| renumbering.number(i, segment.live(), doc);
+            let positions = segment.index().positions().filter(|_| encoder.has_positions());
+            let payload = positions.map(|all| all.payload(stream.taken - 1)).transpose().in_file(path)?;
+            renumber(segment.index().cursor(entry)?, payload.as_deref(), number, &mut postings)
+                .in_file(path)?;
             if let Some((term, entry)) = stream.next().of_class("bad_dictionary").in_file(path)? {
                 heap.push(Reverse((term, i, Opaque(entry))));
             }
@@ -162,9 +162,39 @@ fn merge_lists(
         current = Some(term);
     }
     match current {
-        Some(last) => encoder.push(&last, &docs, &freqs, scratch),
+        Some(last) => encoder.push(&last, &postings, scratch),
         None => Ok(()),
     }
+}
+
+/// Appends the postings of the documents that have a new number.
+fn renumber(
+    mut cursor: PostingCursor,
+    positions: Option<&[u8]>,
+    number: impl Fn(u32) -> Option<u32>,
+    postings: &mut Unpacked,
+) -> Result<()> {
+    let mut numbers = Vec::new();
+    let blocks = cursor.blocks();
+    for block in 0..blocks {
+        let (docs, freqs) = cursor.read_block(block)?;
+        if let Some(positions) = positions {
+            let total = freqs.iter().map(|freq| u64::from(*freq)).sum();
+            let bytes = positions::block(positions, blocks, block)?;
+            positions::numbers(bytes, total, 0, total, &mut numbers)?;
+        }
+        let mut rest = numbers.as_slice();
+        for (doc, freq) in docs.iter().zip(freqs) {
+            let (own, others) = rest.split_at_checked(*freq as usize).unwrap_or_default();
+            rest = others;
+            if let Some(doc) = number(*doc) {
+                postings.docs.push(doc);
+                postings.freqs.push(*freq);
+                postings.numbers.extend_from_slice(own);
+            }
+        }
+    }
+    Ok(())
 }
 
 /// A value without an order: all are equal.
@@ -193,16 +223,19 @@ impl<T> Ord for Opaque<T> {
 /// Iterates over the terms of a dictionary, with one block in memory at a time.
 struct TermStream<'a> {
     dictionary: &'a Dictionary,
+    /// Terms that were taken.
+    taken: u64,
     next: usize,
     block: std::vec::IntoIter<(Arc<[u8]>, Entry)>,
 }
 
 impl<'a> TermStream<'a> {
     fn new(dictionary: &'a Dictionary) -> Self {
-        Self { dictionary, next: 0, block: Vec::new().into_iter() }
+        Self { dictionary, taken: 0, next: 0, block: Vec::new().into_iter() }
     }
 
     fn next(&mut self) -> Result<Option<(Arc<[u8]>, Entry)>> {
+        self.taken += 1;
         loop {
             if let Some(term) = self.block.next() {
                 return Ok(Some(term));

@@ -4,9 +4,11 @@ use tesselle_codec::varint;
 use tesselle_core::driver::parallel;
 use tesselle_core::{Error, Result};
 
-use super::accumulate::List;
+use super::accumulate::{List, Unpacked};
 use super::scratch::{RunBytes, Scratch, Spool, Spooled};
-use crate::search::meta::{BLOCK_TERMS, BlockTreeWriter, DictionaryKind, Entry, FlatWriter, encode_list};
+use crate::search::meta::{
+    BLOCK_TERMS, BlockTreeWriter, DictionaryKind, Entry, FlatWriter, PositionsWriter, encode_list,
+};
 use crate::write::writer::InvertedRuns;
 
 /// Maximum size of a run: it is one record with a 32-bit length.
@@ -64,6 +66,8 @@ pub(crate) struct RunEncoder {
     terms: TermWriter,
     postings: Spool,
     skips: Spool,
+    /// `None` if positions are not stored.
+    positions: Option<(PositionsWriter, Spool)>,
     term_count: u64,
     lists: u32,
     payload: Vec<u8>,
@@ -80,14 +84,17 @@ pub(crate) struct EncodedRuns {
     pub(crate) lists: Vec<u8>,
     pub(crate) postings: Spooled,
     pub(crate) skips: Spooled,
+    /// Empty if positions are not stored.
+    pub(crate) positions: RunBytes,
 }
 
 impl RunEncoder {
-    pub(crate) fn new(kind: DictionaryKind) -> Self {
+    pub(crate) fn new(kind: DictionaryKind, positions: bool) -> Self {
         Self {
             terms: TermWriter::new(kind),
             postings: Spool::new(SPOOL_LIMIT),
             skips: Spool::new(SPOOL_LIMIT),
+            positions: positions.then(|| (PositionsWriter::default(), Spool::new(SPOOL_LIMIT))),
             term_count: 0,
             lists: 0,
             payload: Vec::new(),
@@ -95,15 +102,15 @@ impl RunEncoder {
         }
     }
 
-    /// Adds a term with its ascending documents and their frequencies; a term without documents is skipped.
-    pub(crate) fn push(
-        &mut self,
-        term: &[u8],
-        docs: &[u32],
-        freqs: &[u32],
-        scratch: &mut Scratch,
-    ) -> Result<()> {
-        let entry = match (docs, freqs) {
+    /// Whether positions are stored.
+    pub(crate) fn has_positions(&self) -> bool {
+        self.positions.is_some()
+    }
+
+    /// Adds a term with its postings, documents ascending; a term without documents is skipped.
+    pub(crate) fn push(&mut self, term: &[u8], postings: &Unpacked, scratch: &mut Scratch) -> Result<()> {
+        let Unpacked { docs, freqs, numbers } = postings;
+        let entry = match (docs.as_slice(), freqs.as_slice()) {
             ([], _) => return Ok(()),
             (&[doc], &[freq]) => Entry::Singleton { df: 1, doc, freq },
             _ => {
@@ -113,6 +120,10 @@ impl RunEncoder {
                 Entry::List { df: docs.len() as u32, list }
             }
         };
+        if let Some((writer, spool)) = &mut self.positions {
+            writer.push(freqs, numbers)?;
+            spool.write(&writer.take(), scratch)?;
+        }
         self.term_count += 1;
         self.terms.push(term, entry)
     }
@@ -131,11 +142,16 @@ impl RunEncoder {
             let lists = chunk.iter().filter(|(_, lists)| documents(lists) > 1).count();
             self.lists += lists as u32;
         }
-        let kind = self.terms.kind();
-        let encoded: Vec<Result<Chunk>> =
-            parallel::map(chunks.iter().zip(firsts), |(chunk, first)| Chunk::encode(chunk, first, kind));
+        let (kind, positions) = (self.terms.kind(), self.has_positions());
+        let encoded: Vec<Result<Chunk>> = parallel::map(chunks.iter().zip(firsts), |(chunk, first)| {
+            Chunk::encode(chunk, first, kind, positions)
+        });
         for chunk in encoded {
-            let Chunk { terms, postings, skips } = chunk?;
+            let Chunk { terms, postings, skips, positions } = chunk?;
+            if let Some((writer, spool)) = &mut self.positions {
+                writer.append(positions);
+                spool.write(&writer.take(), scratch)?;
+            }
             self.terms.append(terms)?;
             self.postings.write(&postings, scratch)?;
             self.skips.write(&skips, scratch)?;
@@ -156,10 +172,18 @@ impl RunEncoder {
         self.skips.write(&self.bytes, scratch)
     }
 
-    pub(crate) fn finish(self) -> Result<EncodedRuns> {
+    pub(crate) fn finish(self, scratch: &mut Scratch) -> Result<EncodedRuns> {
         let (kind, terms) = match self.terms {
             TermWriter::Flat(flat) => (DictionaryKind::Flat, flat.finish()),
             TermWriter::BlockTree(tree) => (DictionaryKind::BlockTree, tree.finish()?),
+        };
+        let positions = match self.positions {
+            Some((writer, mut spool)) => {
+                let (head, rest) = writer.finish()?;
+                spool.write(&rest, scratch)?;
+                RunBytes { head, body: spool.finish()? }
+            }
+            None => RunBytes::default(),
         };
         let mut lists = Vec::new();
         varint::write(self.lists.into(), &mut lists);
@@ -170,9 +194,10 @@ impl RunEncoder {
             lists,
             postings: self.postings.finish()?,
             skips: self.skips.finish()?,
+            positions,
         };
         let longest = runs.postings.len().max(runs.skips.len()) + runs.lists.len() as u64;
-        if longest.max(runs.terms.len() as u64) > MAX_RUN {
+        if longest.max(runs.terms.len() as u64).max(runs.positions.len()) > MAX_RUN {
             return Err(Error::limit("the inverted index exceeds 4 GiB, the maximum of one segment")
                 .hint("split the documents into several segments; a folder of them is searched as one"));
         }
@@ -185,24 +210,38 @@ struct Chunk {
     terms: TermWriter,
     postings: Vec<u8>,
     skips: Vec<u8>,
+    positions: PositionsWriter,
 }
 
 impl Chunk {
     /// Encodes terms with posting lists numbered from `list` on.
-    fn encode(terms: &[(Box<str>, Vec<List>)], mut list: u32, kind: DictionaryKind) -> Result<Self> {
-        let mut chunk = Self { terms: TermWriter::new(kind), postings: Vec::new(), skips: Vec::new() };
-        let (mut docs, mut freqs, mut payload) = (Vec::new(), Vec::new(), Vec::new());
+    fn encode(
+        terms: &[(Box<str>, Vec<List>)],
+        mut list: u32,
+        kind: DictionaryKind,
+        positions: bool,
+    ) -> Result<Self> {
+        let mut chunk = Self {
+            terms: TermWriter::new(kind),
+            postings: Vec::new(),
+            skips: Vec::new(),
+            positions: PositionsWriter::default(),
+        };
+        let (mut unpacked, mut payload) = (Unpacked::default(), Vec::new());
         for (term, lists) in terms {
-            docs.clear();
-            freqs.clear();
+            unpacked.clear();
             for list in lists {
-                list.unpack(&mut docs, &mut freqs)?;
+                list.unpack(&mut unpacked)?;
+            }
+            let Unpacked { docs, freqs, numbers } = &unpacked;
+            if positions {
+                chunk.positions.push(freqs, numbers)?;
             }
             let entry = if let (&[doc], &[freq]) = (docs.as_slice(), freqs.as_slice()) {
                 Entry::Singleton { df: 1, doc, freq }
             } else {
                 payload.clear();
-                let table = encode_list(&docs, &freqs, &mut payload)?;
+                let table = encode_list(docs, freqs, &mut payload)?;
                 varint::write(payload.len() as u64, &mut chunk.postings);
                 chunk.postings.extend_from_slice(&payload);
                 table.write(&mut chunk.skips);
@@ -226,6 +265,7 @@ impl EncodedRuns {
             terms: RunBytes::from(self.terms),
             postings: RunBytes { head: self.lists.clone(), body: self.postings },
             skips: RunBytes { head: self.lists, body: self.skips },
+            positions: self.positions,
             live: RunBytes::default(),
             term_count: self.term_count,
             documents,

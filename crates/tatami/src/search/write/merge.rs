@@ -1,6 +1,7 @@
 //! Sorted runs of postings: spilled one by one, merged term by term.
 //!
-//! A run is a sequence of `uv term length, term, uv first document, uv documents, uv bytes, bytes`, terms ascending.
+//! A run is a sequence of `uv term length, term, uv first document, uv documents, uv bytes, bytes, uv bytes of
+//! positions, positions`, terms ascending.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -33,7 +34,11 @@ fn write_term(staged: &mut dyn Staged, head: &mut Vec<u8>, term: &str, list: &Li
     varint::write(list.count.into(), head);
     varint::write(list.bytes.len() as u64, head);
     staged.write(head)?;
-    staged.write(&list.bytes)
+    staged.write(&list.bytes)?;
+    head.clear();
+    varint::write(list.positions.len() as u64, head);
+    staged.write(head)?;
+    staged.write(&list.positions)
 }
 
 /// Merges the runs, oldest documents first, and the remaining accumulated terms, which come last, into
@@ -94,12 +99,12 @@ impl Batch {
     }
 
     fn start(&mut self, term: Box<str>, list: List) {
-        self.bytes += list.bytes.len();
+        self.bytes += list.len();
         self.terms.push((term, vec![list]));
     }
 
     fn extend(&mut self, list: List) {
-        self.bytes += list.bytes.len();
+        self.bytes += list.len();
         if let Some((_, lists)) = self.terms.last_mut() {
             lists.push(list);
         }
@@ -173,7 +178,9 @@ impl RunReader {
             String::from_utf8(term).map_err(|_| Error::internal("a scratch run has an invalid term"))?;
         let (first, count, len) = (self.varint()?, self.varint()?, self.varint()?);
         let bytes = self.bytes(len)?;
-        let list = List { first: first as u32, last: 0, count: count as u32, bytes };
+        let len = self.varint()?;
+        let positions = self.bytes(len)?;
+        let list = List { first: first as u32, last: 0, count: count as u32, bytes, positions };
         Ok(Some((term.into(), list)))
     }
 

@@ -23,6 +23,8 @@ pub struct IndexOptions {
     pub snippet_chars: usize,
     /// The layout of the term dictionary.
     pub dictionary: DictionaryKind,
+    /// Whether the positions of the words are stored: phrases are then found without reading the text.
+    pub positions: bool,
     /// Postings held in memory before they are spilled, in bytes; `None`: what the driver's budget allows.
     pub memory: Option<usize>,
     /// Whether an existing file may be replaced.
@@ -34,6 +36,7 @@ setters! { IndexOptions {
     with_id => id: impl Into<Option<String>>,
     with_snippet_chars => snippet_chars: usize,
     with_dictionary => dictionary: DictionaryKind,
+    with_positions => positions: bool,
     with_memory => memory: impl Into<Option<usize>>,
     with_overwrite => overwrite: bool,
 } }
@@ -46,6 +49,7 @@ impl Default for IndexOptions {
             id: None,
             snippet_chars: DEFAULT_SNIPPET_CHARS,
             dictionary: DictionaryKind::BlockTree,
+            positions: false,
             memory: None,
             overwrite: false,
         }

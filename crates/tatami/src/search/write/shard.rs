@@ -9,6 +9,7 @@ use tesselle_core::Within;
 
 use super::hash::TokenHash;
 use crate::search::analyzer;
+use crate::search::meta::positions::TOKEN_BITS;
 
 /// A term: the end of its bytes in the arena (they start at the end of those of the previous term), and its
 /// last posting.
@@ -37,6 +38,8 @@ pub(crate) struct Shard {
     terms: Vec<Term>,
     arena: Vec<u8>,
     postings: Vec<Posting>,
+    /// The posting and the position of every token; `None` if positions are not stored.
+    tokens: Option<Vec<(u32, u32)>>,
 }
 
 const FREE: u32 = u32::MAX;
@@ -44,28 +47,29 @@ const FIRST_SLOTS: usize = 1 << 12;
 
 impl Shard {
     /// An empty shard; shards that are absorbed together share their hash.
-    pub(crate) fn new(hash: TokenHash) -> Self {
+    pub(crate) fn new(hash: TokenHash, positions: bool) -> Self {
         Self {
             hash,
             slots: vec![FREE; FIRST_SLOTS],
             terms: Vec::new(),
             arena: Vec::new(),
             postings: Vec::new(),
+            tokens: positions.then(Vec::new),
         }
     }
 
     /// Counts the tokens of one field of `doc`; documents arrive in ascending order. Returns the number of
     /// tokens.
-    pub(crate) fn add(&mut self, doc: u32, text: &[u8]) -> usize {
+    pub(crate) fn add(&mut self, doc: u32, field: u32, text: &[u8]) -> usize {
         let mut count = 0;
         analyzer::tokenize(text, |token, _| {
+            self.count(doc, field << TOKEN_BITS | count as u32, token.as_bytes());
             count += 1;
-            self.count(doc, token.as_bytes());
         });
         count
     }
 
-    fn count(&mut self, doc: u32, token: &[u8]) {
+    fn count(&mut self, doc: u32, position: u32, token: &[u8]) {
         let mut hasher = self.hash.build_hasher();
         hasher.write(token);
         let number = self.term(hasher.finish(), token);
@@ -79,6 +83,9 @@ impl Shard {
                 term.postings += 1;
                 self.postings.push(Posting { term: number, doc, freq: 1 });
             }
+        }
+        if let Some(tokens) = &mut self.tokens {
+            tokens.push((term.last as u32, position));
         }
     }
 
@@ -147,13 +154,18 @@ impl Shard {
         }));
         let mut next = starts.clone();
         let mut postings = vec![(0, 0); self.postings.len()];
+        let mut places = Vec::with_capacity(if self.tokens.is_some() { self.postings.len() } else { 0 });
         for posting in &self.postings {
             let Some(at) = next.get_mut(posting.term as usize) else { continue };
             if let Some(slot) = postings.get_mut(*at) {
                 *slot = (posting.doc, posting.freq);
             }
+            if self.tokens.is_some() {
+                places.push(*at);
+            }
             *at += 1;
         }
+        let positions = self.tokens.as_ref().map(|tokens| grouped(tokens, &places, &postings));
         let mut by_part: Vec<Vec<u32>> = vec![Vec::with_capacity(self.terms.len() / parts * 5 / 4); parts];
         for (number, term) in self.terms.iter().enumerate() {
             // The low bits select the slot, so the high ones select the part.
@@ -162,9 +174,10 @@ impl Shard {
             }
         }
         Gathered {
-            shard: Self { slots: Vec::new(), postings: Vec::new(), ..self },
+            shard: Self { slots: Vec::new(), postings: Vec::new(), tokens: None, ..self },
             starts,
             postings,
+            positions,
             by_part,
         }
     }
@@ -178,19 +191,63 @@ pub(crate) struct Gathered {
     starts: Vec<usize>,
     /// Documents and frequencies.
     postings: Vec<(u32, u32)>,
+    positions: Option<Grouped>,
     by_part: Vec<Vec<u32>>,
 }
 
+/// Positions by posting.
+#[derive(Debug)]
+struct Grouped {
+    /// Where those of each posting start, and one past the last.
+    starts: Vec<usize>,
+    positions: Vec<u32>,
+}
+
+/// Groups the positions of tokens, each with the number of its posting, by the places of the postings.
+fn grouped(tokens: &[(u32, u32)], places: &[usize], postings: &[(u32, u32)]) -> Grouped {
+    let mut total = 0;
+    let mut starts = vec![0];
+    starts.extend(postings.iter().map(|(_, freq)| {
+        total += *freq as usize;
+        total
+    }));
+    let mut next = starts.clone();
+    let mut positions = vec![0; tokens.len()];
+    for (posting, position) in tokens {
+        let Some(at) = places.get(*posting as usize).and_then(|place| next.get_mut(*place)) else { continue };
+        if let Some(slot) = positions.get_mut(*at) {
+            *slot = *position;
+        }
+        *at += 1;
+    }
+    Grouped { starts, positions }
+}
+
+/// A term of a shard.
+#[derive(Debug)]
+pub(crate) struct Found<'a> {
+    pub(crate) term: &'a str,
+    /// Documents, ascending, and frequencies.
+    pub(crate) postings: &'a [(u32, u32)],
+    /// The positions in all of them, ascending in each document; empty if positions are not stored.
+    pub(crate) positions: &'a [u32],
+}
+
 impl Gathered {
-    /// The terms of one part with their postings, documents ascending.
-    pub(crate) fn part(&self, part: usize) -> impl Iterator<Item = (&str, &[(u32, u32)])> {
+    /// The terms of one part.
+    pub(crate) fn part(&self, part: usize) -> impl Iterator<Item = Found<'_>> {
         self.by_part.get(part).into_iter().flatten().map(|number| {
             let number = *number as usize;
             // Tokens are valid UTF-8, and nothing else is in the arena.
             let term = std::str::from_utf8(self.shard.bytes(number)).unwrap_or_default();
             let range = self.starts.get(number).copied().zip(self.starts.get(number + 1).copied());
-            let postings = range.and_then(|(start, end)| self.postings.get(start..end));
-            (term, postings.unwrap_or_default())
+            let (start, end) = range.unwrap_or_default();
+            let postings = self.postings.get(start..end).unwrap_or_default();
+            let positions = self.positions.as_ref().and_then(|grouped| {
+                let range = *grouped.starts.get(start)?..*grouped.starts.get(end)?;
+                grouped.positions.get(range)
+            });
+            Found { term, postings, positions: positions.unwrap_or_default() }
         })
     }
 }
@@ -202,23 +259,28 @@ mod tests {
     #[test]
     fn postings_are_grouped_by_term_for_any_number_of_parts() {
         for parts in [1, 3, 16] {
-            let mut shard = Shard::new(TokenHash::default());
+            let mut shard = Shard::new(TokenHash::default(), true);
             for doc in 0..500u32 {
                 let text = format!("all w{} w{} w{} all", doc % 7, doc % 7, doc % 3000);
-                assert_eq!(shard.add(doc, text.as_bytes()), 5);
+                assert_eq!(shard.add(doc, 0, text.as_bytes()), 5);
             }
-            assert_eq!(shard.add(499, b"late all"), 2);
+            assert_eq!(shard.add(499, 1, b"late all"), 2);
             let gathered = shard.finish(parts);
-            let mut terms: Vec<(&str, &[(u32, u32)])> =
-                (0..parts).flat_map(|part| gathered.part(part)).collect();
-            terms.sort_unstable();
+            let terms: Vec<Found<'_>> = (0..parts).flat_map(|part| gathered.part(part)).collect();
             assert_eq!(terms.len(), 502);
-            let find = |name: &str| terms.iter().find(|(term, _)| *term == name).unwrap().1;
+            let found = |name: &str| terms.iter().find(|found| found.term == name).unwrap();
+            let find = |name: &str| found(name).postings;
             assert_eq!(find("all").len(), 500);
             assert_eq!((find("all")[0], find("all")[499]), ((0, 2), (499, 3)));
             assert_eq!(find("w3")[..2], [(3, 3), (10, 2)]);
             assert_eq!(find("w123"), [(123, 1)]);
             assert_eq!(find("late"), [(499, 1)]);
+            assert_eq!(found("all").positions[..4], [0, 4, 0, 4]);
+            assert_eq!(found("all").positions[998..], [0, 4, 1 << TOKEN_BITS | 1]);
+            assert_eq!(
+                (found("w3").positions.len(), &found("w3").positions[..5]),
+                (143, &[1, 2, 3, 1, 2][..])
+            );
         }
     }
 }

@@ -8,18 +8,18 @@ use tesselle_core::{Location, Storage};
 use super::accumulate::{Accumulator, PARTS};
 use super::encode::RunEncoder;
 use super::merge::{merge, spill};
-use super::scratch::{Scratch, Spool, Spooled};
+use super::scratch::{RunBytes, Scratch, Spool};
 use crate::search::meta::DictionaryKind;
 
-fn encoded(documents: &[String], spill_every: usize, shard_docs: usize) -> (Vec<u8>, Bytes, Bytes) {
+fn encoded(documents: &[String], spill_every: usize, shard_docs: usize) -> [Bytes; 4] {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::default());
     let mut scratch = Scratch::next_to(&Location::new(Arc::clone(&storage), "folder/out.tatami"));
-    let mut accumulator = Accumulator::default();
+    let mut accumulator = Accumulator::new(true);
     let (mut runs, mut doc) = (Vec::new(), 0);
     for (i, bodies) in documents.chunks(shard_docs).enumerate() {
         let mut shard = accumulator.shard();
         for body in bodies {
-            shard.add(doc, body.as_bytes());
+            shard.add(doc, 0, body.as_bytes());
             doc += 1;
         }
         accumulator.absorb(&[shard.finish(PARTS)]);
@@ -28,20 +28,19 @@ fn encoded(documents: &[String], spill_every: usize, shard_docs: usize) -> (Vec<
             assert_eq!(accumulator.memory(), 0);
         }
     }
-    let mut encoder = RunEncoder::new(DictionaryKind::Flat);
+    let mut encoder = RunEncoder::new(DictionaryKind::Flat, true);
     merge(&runs, accumulator, &mut encoder, &mut scratch).unwrap();
-    let encoded = encoder.finish().unwrap();
-    let collect = |spooled: &Spooled| {
+    let runs = encoder.finish(&mut scratch).unwrap().into_inverted(u64::from(doc));
+    let collect = |run: &RunBytes| {
         let mut bytes = Vec::new();
-        spooled
-            .for_each(|piece| {
-                bytes.extend_from_slice(piece);
-                Ok(())
-            })
-            .unwrap();
+        run.for_each(|piece| {
+            bytes.extend_from_slice(piece);
+            Ok(())
+        })
+        .unwrap();
         Bytes::from(bytes)
     };
-    let result = (encoded.terms.clone(), collect(&encoded.postings), collect(&encoded.skips));
+    let result = [&runs.terms, &runs.postings, &runs.skips, &runs.positions].map(collect);
     drop(scratch);
     assert!(storage.list("folder").map_or(true, |entries| entries.is_empty()));
     result

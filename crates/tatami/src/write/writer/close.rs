@@ -119,6 +119,10 @@ impl Writer {
         let Some(runs) = self.inverted.take() else { return Ok(()) };
         let (terms, postings, skips) =
             (self.write_run(&runs.terms)?, self.write_run(&runs.postings)?, self.write_run(&runs.skips)?);
+        if runs.positions.len() > 0 {
+            self.footer.positions = Some(self.write_run(&runs.positions)?);
+        }
+        // Deletions replace the set of live documents if it is the last record.
         let live = if runs.live.len() == 0 { Run::default() } else { self.write_run(&runs.live)? };
         let (term_count, documents) = (runs.term_count, runs.documents);
         self.footer.inverted = Some(Inverted { terms, postings, skips, term_count, documents, live });

@@ -40,6 +40,8 @@ pub(crate) struct InvertedRuns {
     pub(crate) terms: RunBytes,
     pub(crate) postings: RunBytes,
     pub(crate) skips: RunBytes,
+    /// Empty if positions are not stored.
+    pub(crate) positions: RunBytes,
     /// Empty when every document is live.
     pub(crate) live: RunBytes,
     pub(crate) term_count: u64,
