@@ -14,7 +14,7 @@ use tesselle::tiledb::filter::Key;
 use tesselle::tiledb::write::{ArrayWriter, OnNull, Written};
 use tesselle::{DatasetTable, Driver, Error, Location, Opener, Predicate, Result, Selection, StoredTypes};
 use upkeep::What;
-use write::WriteTarget;
+use write::ArrayTarget;
 
 use crate::args::{ReadArgs, ResourceArgs, parse_condition};
 use crate::{Outcome, format, out};
@@ -239,7 +239,7 @@ impl TileDb {
             }
             Tool::Write { array, input, region, label, timestamp } => {
                 let target =
-                    WriteTarget { label: label.as_deref(), region: region.as_ref(), timestamp: *timestamp };
+                    ArrayTarget { label: label.as_deref(), region: region.as_ref(), timestamp: *timestamp };
                 self.write(array, input, &target, driver)
             }
             Tool::Fragments { array, tiles, rtree } => self.fragments(array, *tiles, *rtree),

@@ -52,7 +52,7 @@ impl TileDb {
         &self,
         array: &str,
         input: &str,
-        target: &WriteTarget<'_>,
+        target: &ArrayTarget<'_>,
         driver: &Driver,
     ) -> Result<Outcome> {
         self.refuse_times("write")?;
@@ -83,7 +83,7 @@ fn rows_of(source: &DatasetTable, driver: &Driver) -> Result<RowStream<'static>>
 }
 
 /// Where rows are written to.
-pub(super) struct WriteTarget<'a> {
+pub(super) struct ArrayTarget<'a> {
     /// The label whose values they are.
     pub(super) label: Option<&'a str>,
     /// The box of a dense array.
@@ -112,7 +112,7 @@ fn write_dense(
     writer: &ArrayWriter,
     source: &DatasetTable,
     types: &StoredTypes,
-    target: &WriteTarget<'_>,
+    target: &ArrayTarget<'_>,
     driver: &Driver,
 ) -> Result<Written> {
     let timestamp = target.timestamp;
