@@ -182,6 +182,14 @@ impl Opened {
     }
 }
 
+/// Decodes the first bytes of a payload, as many as `dst` has. Returns false if all of it must be decoded: to compare a
+/// checksum, or to state an error.
+pub(crate) fn decode_front(row: &Row, payload: &[u8], dst: &mut [u8]) -> bool {
+    row.codec == Codec::Zstd
+        && !zstd::has_checksum(payload)
+        && zstd::decompress_front_into(payload, dst).is_ok()
+}
+
 /// Decodes a payload, which must fill `dst` exactly.
 pub(crate) fn decode_into(row: &Row, payload: &[u8], dst: &mut [u8]) -> Result<()> {
     match row.codec {

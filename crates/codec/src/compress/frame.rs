@@ -38,6 +38,11 @@ fn header(src: &[u8]) -> Option<Header> {
     Some(Header { id: (id_at, id_len), content_size, checksum: descriptor & 4 != 0, len: size_at + size_len })
 }
 
+/// Whether the first frame of `src` ends with a checksum of its content.
+pub(super) fn has_checksum(src: &[u8]) -> bool {
+    header(src).is_some_and(|header| header.checksum)
+}
+
 /// Removes the dictionary id from the first frame of `src`; all other bytes are unchanged.
 pub(super) fn without_dictionary_id(src: &[u8]) -> Cow<'_, [u8]> {
     match header(src) {

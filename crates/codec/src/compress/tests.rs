@@ -131,10 +131,18 @@ mod dictionaries {
             let mut packed = Vec::new();
             zstd::compress_with_checksum(level, &data, &mut packed).unwrap();
             let half = packed.len();
+            prop_assert!(zstd::has_checksum(&packed));
             zstd::compress_without_content_size(level, &data, &mut packed).unwrap();
             packed.extend([0x50, 0x2a, 0x4d, 0x18, 2, 0, 0, 0, 9, 9]);
             let back = zstd::decompress(&packed, 2 * data.len()).unwrap();
             prop_assert!(back.iter().eq(data.iter().chain(&data)));
+            prop_assert!(!zstd::has_checksum(&packed[half..]));
+            for len in [0, 1, data.len() / 3, data.len(), data.len() * 2] {
+                let mut front = vec![9; len.min(back.len())];
+                zstd::decompress_front_into(&packed, &mut front).unwrap();
+                prop_assert!(back.starts_with(&front));
+            }
+            prop_assert!(zstd::decompress_front_into(&packed, &mut vec![9; back.len() + 1]).is_err());
             let _ = zstd::check_size(&packed[..half / 2], 1 << 20);
         }
 

@@ -3,7 +3,9 @@
 use std::cell::RefCell;
 use std::io::Cursor;
 
-use zstd::zstd_safe::{CCtx, CParameter, DCtx, DDict, ErrorCode, InBuffer, OutBuffer, get_error_name};
+use zstd::zstd_safe::{
+    CCtx, CParameter, DCtx, DDict, ErrorCode, InBuffer, OutBuffer, ResetDirective, get_error_name,
+};
 
 use super::{Compressor, frame, length_error};
 use crate::{Error, Result};
@@ -17,6 +19,8 @@ thread_local! {
     // A context costs a hundred kilobytes, and creating one takes longer than decoding a small page: keep one
     // per thread.
     static DECODER: RefCell<DCtx<'static>> = RefCell::new(DCtx::create());
+    // Of its own, because it holds a window and may stop inside a frame.
+    static FRONT_DECODER: RefCell<DCtx<'static>> = RefCell::new(DCtx::create());
     static ENCODER: RefCell<CCtx<'static>> = RefCell::new(CCtx::create());
     static CHECKED_ENCODER: RefCell<CCtx<'static>> = RefCell::new(CCtx::create());
 }
@@ -32,6 +36,29 @@ fn refused(code: ErrorCode) -> Error {
 /// Decompresses all frames of `src` so that they fill `dst` exactly.
 pub fn decompress_into(src: &[u8], dst: &mut [u8]) -> Result<()> {
     DECODER.with_borrow_mut(|decoder| fill(decoder, src, dst))
+}
+
+/// Whether the first frame of `src` ends with a checksum of its content.
+pub fn has_checksum(src: &[u8]) -> bool {
+    frame::has_checksum(src)
+}
+
+/// Decompresses the first bytes of `src`, as many as `dst` has. What follows them is not checked, and neither is the
+/// checksum of their frame.
+pub fn decompress_front_into(src: &[u8], dst: &mut [u8]) -> Result<()> {
+    FRONT_DECODER.with_borrow_mut(|decoder| {
+        decoder.reset(ResetDirective::SessionOnly).map_err(damaged)?;
+        let expected = dst.len();
+        let (mut input, mut output) = (InBuffer::around(src), OutBuffer::around(dst));
+        while output.pos() < expected {
+            let before = (input.pos(), output.pos());
+            decoder.decompress_stream(&mut output, &mut input).map_err(damaged)?;
+            if before == (input.pos(), output.pos()) {
+                return Err(length_error(Compressor::Zstd, expected, output.pos()));
+            }
+        }
+        Ok(())
+    })
 }
 
 /// Like [`decompress_into`], with a dictionary (raw content or trained).

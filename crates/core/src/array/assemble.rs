@@ -1,5 +1,6 @@
 //! Reading a region: tiles fetched in groups, decoded in parallel, each copied once, into the final buffer.
 
+use super::scratch::Scratch;
 use super::{ArrayView, Cut, Piece, Request, Target, TileGrid, TilePart};
 use crate::driver::{Driver, parallel};
 use crate::error::{Error, Result};
@@ -60,14 +61,14 @@ fn read(array: &dyn ArrayView, region: &Region, dst: &mut [u8], driver: &Driver,
     if here || dst.len() <= SMALL || is_one_tile {
         let first = vec![0; shape.len()];
         let tiles = grid.combinations(0..shape.len());
-        return job.fill(tiles, Target { first: &first, shape: &shape }, dst, &mut Vec::new());
+        return job.fill(tiles, Target { first: &first, shape: &shape }, dst, &mut Scratch::default().0);
     }
     let threads = if cuts_tiles { driver.threads() } else { 1 };
     let bands = bands(&grid, &shape, (banded, threads), size, dst)?;
     if bands.len() >= driver.threads() {
-        return driver.share(bands, Vec::new, |scratch, band| {
+        return driver.share(bands, Scratch::default, |scratch, band| {
             let target = Target { first: &band.first, shape: &band.shape };
-            job.fill(band.tiles(&grid, banded), target, band.bytes, scratch)
+            job.fill(band.tiles(&grid, banded), target, band.bytes, &mut scratch.0)
         });
     }
     driver.install(|| {

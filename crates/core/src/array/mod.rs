@@ -13,6 +13,7 @@ mod narrow;
 mod pieces;
 mod place;
 mod request;
+mod scratch;
 mod table;
 #[cfg(test)]
 mod tests;

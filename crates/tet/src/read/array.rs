@@ -15,7 +15,7 @@ use crate::format::NAME;
 use crate::meta::geometry::Grid;
 use crate::meta::index::{Codec, Row};
 use crate::notes::Notes;
-use crate::open::Opened;
+use crate::open::{Opened, decode_front};
 
 /// One dataset as a grid of numbers.
 #[derive(Debug)]
@@ -52,6 +52,14 @@ impl Array {
             Ok(row) => Place::Encoded(vec![range(row.span())]),
             Err(missing) => Place::Ask(Ask::Bytes(range(missing))),
         }
+    }
+
+    /// The part of a decoded chunk up to the last requested row, if the others are worth skipping.
+    fn front<'d>(&self, chunk: &[u64], rows: &Range<u64>, dst: &'d mut [u8]) -> Option<&'d mut [u8]> {
+        let [extent, ..] = self.grid.extents(chunk);
+        let row = dst.len().checked_div(usize::try_from(extent).ok()?)?;
+        let len = usize::try_from(rows.end).ok()?.checked_mul(row)?;
+        dst.get_mut(..len).filter(|front| front.len() <= (extent as usize * row) / 8 * 7)
     }
 
     /// Whether the chunks may be the tensor in row-major order.
@@ -116,10 +124,13 @@ impl ArrayView for Array {
         self.locate(chunk, rows)
     }
 
-    fn decode(&self, chunk: &[u64], _rows: Range<u64>, fetched: &[Bytes], dst: &mut [u8]) -> Result<()> {
+    fn decode(&self, chunk: &[u64], rows: Range<u64>, fetched: &[Bytes], dst: &mut [u8]) -> Result<()> {
         let row = self.opened.find_row(self.id, &self.grid, chunk)?;
         let row = row.map_err(|_| Error::internal("a chunk is decoded before it is located"))?;
         let [payload] = fetched else { return Err(Error::internal("a chunk has one range")) };
+        if self.front(chunk, &rows, dst).is_some_and(|front| decode_front(&row, payload, front)) {
+            return Ok(());
+        }
         self.opened.decode(self.id, chunk, &row, payload, dst)
     }
 
