@@ -1,7 +1,9 @@
 # make demo and make test are all that is needed; the other targets are slower suites with tools of their own.
-.PHONY: demo test help release wheel python-test setup tools lint docs bench fuzz crash hostile interop
+.PHONY: demo test help release wheel python-test setup tools lint docs bench fuzz crash hostile limits interop
 
 CARGO ?= cargo
+# The packages of 'make test': the default members, or --workspace, which adds the Python module.
+SCOPE ?=
 GOLDEN = $(CURDIR)/target/golden.txt
 
 demo: tools ## build tess for development and walk through a sample of each format
@@ -10,10 +12,10 @@ demo: tools ## build tess for development and walk through a sample of each form
 
 test: tools lint docs ## every check and every test
 	@mkdir -p target && rm -f $(GOLDEN)
-	$(CARGO) build --quiet --examples
-	TESSELLE_GOLDEN=$(GOLDEN) $(CARGO) test --quiet --lib --bins --tests
+	$(CARGO) build --quiet $(SCOPE) --examples
+	TESSELLE_GOLDEN=$(GOLDEN) $(CARGO) test --quiet $(SCOPE) --lib --bins --tests
 	@echo "Golden files compared: $$(sort -u $(GOLDEN) | cut -d' ' -f1 | uniq -c | awk '{ printf "%s%s %d", sep, $$2, $$1; sep = ", " }')"
-	$(CARGO) test --quiet --doc
+	$(CARGO) test --quiet $(SCOPE) --doc
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,10 +37,10 @@ tools:
 
 lint:
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy --all-targets --quiet -- -D warnings
+	$(CARGO) clippy --quiet $(SCOPE) --all-targets -- -D warnings
 
 docs:
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps --quiet
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --quiet $(SCOPE) --no-deps
 
 bench: ## side by side with the original engines: benches/compare/README.md
 	benches/compare/run.sh
@@ -51,6 +53,9 @@ crash: ## every command that writes, killed and interrupted before every change 
 
 hostile: ## every small golden file cut at every offset and flipped ten thousand times, in an optimized build
 	$(CARGO) test --release -p tesselle-tet --test it corrupt:: -- --ignored
+
+limits: ## every command that works on many rows, on four million of them with 8 MiB, in an optimized build
+	$(CARGO) test --release -p tess --test it limits:: -- --ignored
 
 interop: ## live round trips with the original engines: interop/README.md
 	interop/run.sh

@@ -14,6 +14,10 @@ static SEARCHER: LazyLock<Searcher> =
     LazyLock::new(|| Searcher::open(&SEGMENT, &options()).expect("the seed is a segment"));
 
 fuzz_target!(|text: &str| {
+    DRIVER.install(|| ask(text));
+});
+
+fn ask(text: &str) {
     for syntax in [Syntax::Plain, Syntax::Boolean] {
         let request = SearchOptions::default().with_syntax(syntax).with_highlight(20);
         match Query::parse(text, syntax) {
@@ -27,4 +31,4 @@ fuzz_target!(|text: &str| {
             }
         }
     }
-});
+}

@@ -10,7 +10,8 @@ fuzz_target!(|bytes: &[u8]| {
     let format = &tesselle::tatami::Tatami;
     let _ = exercise(format, bytes, &DRIVER);
     let request = SearchOptions::default().with_syntax(Syntax::Boolean).with_highlight(40);
-    let _ = search(&file(format, bytes), "the OR (river AND NOT \"a b\")", &request, &options(), &DRIVER);
+    let query = "the OR (river AND NOT \"a b\")";
+    let _ = DRIVER.install(|| search(&file(format, bytes), query, &request, &options(), &DRIVER));
 });
 
 fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {

@@ -40,12 +40,19 @@ pub fn exercise(format: &dyn Format, bytes: &[u8], driver: &Driver) -> Result<()
 /// Runs all operations on a container: description, chunks, byte map, verification, every table's rows with and without
 /// a condition and a projection, boxes and a reduction of its first array, a repair. Returns the first error, which is fine for damaged bytes. A panic, a hang or
 /// an internal error is not.
+///
+/// Everything runs on one thread of the driver, which consumes what it decodes: on a small container, threads would do
+/// little but wait for each other.
 pub fn exercise_at(
     format: &dyn Format,
     location: &Location,
     options: &OpenOptions,
     driver: &Driver,
 ) -> Result<()> {
+    driver.install(|| ask_all(format, location, options, driver))
+}
+
+fn ask_all(format: &dyn Format, location: &Location, options: &OpenOptions, driver: &Driver) -> Result<()> {
     let mut first = Ok(());
     // One failure must not prevent the other operations.
     let mut note = |result: Result<()>| {

@@ -146,6 +146,18 @@ pub fn repair_contract(
     driver: &Driver,
     place: &str,
 ) -> Option<Outcome> {
+    // On one thread of the driver: on a small container, threads would do little but wait for each other.
+    driver.install(|| check_repair(format, damaged, original, options, driver, place))
+}
+
+fn check_repair(
+    format: &dyn Format,
+    damaged: &Location,
+    original: Option<&Rows>,
+    options: &OpenOptions,
+    driver: &Driver,
+    place: &str,
+) -> Option<Outcome> {
     let target = Location::new(Arc::new(MemoryStorage::new()), damaged.path());
     let repaired = match format.repair(damaged, &target, options, driver) {
         Ok(repaired) => repaired,

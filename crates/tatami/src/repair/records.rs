@@ -40,7 +40,8 @@ pub(super) fn salvage(
         Field::new("decompressed", DataType::Boolean, false),
         Field::new("payload", DataType::Binary, false),
     ]);
-    let mut writer = Box::new(Writer::create(target, &schema, WriterOptions::default(), true, driver)?);
+    let layout = WriterOptions::within(driver.budget().total())?;
+    let mut writer = Box::new(Writer::create(target, &schema, layout, true, driver)?);
     let size = source.size()?;
     let mut search = Search { source, size, window: 0..0, bytes: Bytes::new(), spent: 0 };
     let mut offset = HEADER_LEN.min(size);

@@ -2,7 +2,7 @@
 
 use tesselle_core::{Action, AppendRequest, Driver, Error, Result, Sink as _, Summary};
 
-use super::options::WriterOptions;
+use super::options::{WriterOptions, fill_shares};
 use super::writer::Writer;
 use crate::open::File;
 use crate::rewrite::with_facts;
@@ -43,9 +43,7 @@ pub(crate) fn append(request: AppendRequest<'_>, driver: &Driver) -> Result<Summ
         .suggest("build a segment of the new documents with {}, and merge or search both", [Action::Index]));
     }
     let mut settings = with_facts(&file, &request.settings);
-    let (defaults, memory) = (WriterOptions::default(), driver.budget().total());
-    settings.fill_share("row_group_bytes", 4, defaults.row_group_bytes, memory);
-    settings.fill_share("blob_buffer_bytes", 8, defaults.blob_buffer_bytes, memory);
+    fill_shares(&mut settings, driver.budget().total());
     let options = WriterOptions::from_settings(&settings)?;
     let rows = request.rows.conform(&file.schema())?;
     let mut writer = Box::new(Writer::resume(&file, options, driver)?);

@@ -117,7 +117,21 @@ const SETTINGS: [&str; 16] = [
     "version",
 ];
 
+/// Gives the buffers of a writer their shares of the memory, where the settings do not.
+pub(crate) fn fill_shares(settings: &mut Settings, memory: u64) {
+    let defaults = WriterOptions::default();
+    settings.fill_share("row_group_bytes", 4, defaults.row_group_bytes, memory);
+    settings.fill_share("blob_buffer_bytes", 8, defaults.blob_buffer_bytes, memory);
+}
+
 impl WriterOptions {
+    /// The defaults, with buffers that fit the memory.
+    pub(crate) fn within(memory: u64) -> Result<Self> {
+        let mut settings = Settings::default();
+        fill_shares(&mut settings, memory);
+        Self::from_settings(&settings)
+    }
+
     /// Reads the settings of a write request.
     pub fn from_settings(settings: &Settings) -> Result<Self> {
         settings.expect_only(&SETTINGS)?;

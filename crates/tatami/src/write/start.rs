@@ -4,7 +4,7 @@ use arrow_schema::{DataType, TimeUnit};
 use tesselle_core::fit::check_types;
 use tesselle_core::{Created, Driver, Fit, Fitted, Result, TableFacts, WriteRequest};
 
-use super::options::WriterOptions;
+use super::options::{WriterOptions, fill_shares};
 use super::writer::Writer;
 use crate::format::NAME;
 
@@ -12,10 +12,8 @@ use crate::format::NAME;
 /// driver.
 pub(crate) fn start(request: WriteRequest, driver: &Driver) -> Result<Created> {
     let WriteRequest { target, schema, facts, mut options, .. } = request;
-    let defaults = WriterOptions::default();
-    let (settings, memory) = (&mut options.settings, driver.budget().total());
-    settings.fill_share("row_group_bytes", 4, defaults.row_group_bytes, memory);
-    settings.fill_share("blob_buffer_bytes", 8, defaults.blob_buffer_bytes, memory);
+    let settings = &mut options.settings;
+    fill_shares(settings, driver.budget().total());
     if let Some(key) = facts.sort_key.as_ref().filter(|key| schema.index_of(key).is_ok()) {
         settings.fill("sort_key", key);
     }

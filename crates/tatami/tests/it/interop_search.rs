@@ -99,7 +99,7 @@ fn compare(place: &Place, name: &str) {
 }
 
 #[test]
-#[ignore = "needs the original engine: TESSELLE_TATAMI_ORIGINAL"]
+#[ignore = "needs the original engine: interop/tatami/run.sh"]
 fn both_engines_find_the_same_in_segments_of_either() {
     let place = Place::new();
     let rows = rows();
@@ -168,7 +168,7 @@ impl Drop for Server {
 }
 
 #[test]
-#[ignore = "needs the original's command line: TATAMI_BIN"]
+#[ignore = "needs the original engine: interop/tatami/run.sh"]
 fn a_folder_of_our_segments_is_served_by_the_original() {
     let place = Place::new();
     let rows = rows();

@@ -3,6 +3,7 @@
 use std::sync::Mutex;
 
 use tesselle_core::testing::{Random, cuts, exercise, flips};
+use tesselle_core::{Container, Depth, Report};
 use tesselle_tet::Tet;
 
 use crate::golden;
@@ -38,6 +39,28 @@ fn truncated_documents_are_survived() {
         let bytes = case.bytes();
         for cut in cuts(&bytes, 13) {
             let _ = exercise(&Tet, cut, &driver());
+        }
+    }
+}
+
+#[test]
+fn a_payload_in_front_of_the_payloads_is_damage() {
+    // In a row of the index.
+    const PAYLOAD_OFFSET: usize = 72;
+    for case in small(&["dtype_f32_zstd", "rank3_raw"]) {
+        let whole = case.bytes();
+        let number = |at: usize| u64::from_le_bytes(whole[at..at + 8].try_into().unwrap()) as usize;
+        let index = (40 + number(32)).next_multiple_of(8);
+        assert_eq!(&whole[index..index + 4], b"TIDX", "{}", case.name);
+        for place in [0, index - 8, index + 32] {
+            let mut damaged = whole.clone();
+            let at = index + 32 + PAYLOAD_OFFSET;
+            damaged[at..at + 8].copy_from_slice(&(place as u64).to_le_bytes());
+            let file = golden::open_bytes(damaged).unwrap();
+            let mut report = Report::new(Depth::Quick);
+            file.verify(Depth::Quick, &driver(), &mut report).unwrap();
+            let is_found = report.findings().iter().any(|finding| finding.kind == "chunk_payloads");
+            assert!(is_found && !report.ok(), "{}: a payload at {place}: {:?}", case.name, report.findings());
         }
     }
 }

@@ -85,6 +85,15 @@ fn points(location: &Location) -> BTreeSet<String> {
     points
 }
 
+#[test]
+fn a_page_is_kept_only_if_it_can_be_read() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/damaged/several-bytes.tsfile");
+    let (repaired, target) = repair(std::fs::read(file).unwrap());
+    assert_eq!(repaired.outcome, Outcome::Partial, "{:?}", repaired.notes);
+    let lost = repaired.notes.iter().filter(|note| note.starts_with("lost from ")).count();
+    assert!(lost > 0 && !points(&target).is_empty(), "{:?}", repaired.notes);
+}
+
 /// The number of lost points that a report states.
 fn stated_loss(notes: &[String]) -> usize {
     let lists = notes.iter().filter(|note| note.starts_with("lost from "));

@@ -71,8 +71,10 @@ impl SegmentBuilder {
     ) -> Result<Self> {
         let roles = Roles::new(schema, options)?;
         let segment_schema = roles.schema();
-        let mut writer_options =
-            WriterOptions { bloom: vec!["doc_id".to_owned()], ..WriterOptions::default() };
+        let mut writer_options = WriterOptions {
+            bloom: vec!["doc_id".to_owned()],
+            ..WriterOptions::within(driver.budget().total())?
+        };
         if roles.shape == Shape::Body {
             writer_options.blobs.push("body".to_owned());
         }

@@ -35,7 +35,10 @@ pub fn merge_segments(
         .map(|input| Segment::open_whole(input, &OpenOptions::default()))
         .collect::<Result<Vec<_>>>()?;
     let files: Vec<_> = segments.iter().map(|segment| segment.file().clone()).collect();
-    let options = WriterOptions { metadata: common_metadata(&files), ..WriterOptions::default() };
+    let options = WriterOptions {
+        metadata: common_metadata(&files),
+        ..WriterOptions::within(driver.budget().total())?
+    };
     combine(&segments, target, options, overwrite, driver)
 }
 
