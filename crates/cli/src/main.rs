@@ -14,9 +14,9 @@ fn main() -> ExitCode {
 #[expect(unsafe_code, reason = "the allocator has no other interface")]
 fn keep_memory() -> bool {
     // SAFETY: numbers are all that these calls take, and there are no other threads yet.
-    let kept = unsafe { libc::mallopt(libc::M_TRIM_THRESHOLD, 8 << 20) };
+    let kept = unsafe { libc::mallopt(libc::M_TRIM_THRESHOLD, 16 << 20) };
     // SAFETY: as above.
-    let mapped = unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, 2 << 20) };
+    let mapped = unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, 8 << 20) };
     kept == 1 && mapped == 1
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Dispatch by type happens once per page; the inner loops are monomorphic.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use arrow_array::builder::BooleanBufferBuilder;
@@ -30,6 +31,14 @@ pub(crate) struct Decoding {
     pub(crate) text_as_binary: bool,
     /// The maximum size of a decoded page, in bytes.
     pub(crate) limit: u64,
+}
+
+/// A page of which some rows are wanted.
+pub(crate) enum Stored<'a> {
+    /// All of it, decompressed.
+    Whole(&'a [u8]),
+    /// As far as it is needed.
+    Front(Front<'a>),
 }
 
 /// Dense values of one type.
@@ -99,7 +108,12 @@ impl ColumnBuilder {
     }
 
     /// Decodes one page after the preceding ones.
-    pub(crate) fn append_page(&mut self, record: &Record, payload: &[u8], decoding: &Decoding) -> Result<()> {
+    pub(crate) fn append_page(
+        &mut self,
+        record: &Record,
+        payload: Cow<'_, [u8]>,
+        decoding: &Decoding,
+    ) -> Result<()> {
         let rows = record.values as usize;
         let width = self.logical.scalar_width().unwrap_or(4) as u64;
         if rows as u64 * width > decoding.limit {
@@ -108,6 +122,18 @@ impl ColumnBuilder {
                 decoding.limit
             )));
         }
+        // The strings of the first page are decoded where they are.
+        if let (Values::Binary { offsets, bytes }, Cow::Owned(_)) = (&mut self.values, &payload)
+            && bytes.is_empty()
+            && record.encoding == Encoding::Plain.id()
+            && !record.has_nulls()
+        {
+            *bytes = payload.into_owned();
+            values::strings(bytes, 0, rows, offsets)?;
+            self.append_validity(rows, None);
+            return Ok(());
+        }
+        let payload = &*payload;
         let (validity, body) = if record.has_nulls() {
             let len = rows.div_ceil(8);
             let Some((bits, body)) = payload.split_at_checked(len) else {
@@ -121,11 +147,14 @@ impl ColumnBuilder {
     }
 
     /// Decodes the rows of a PLAIN page of strings without nulls that are set in `mask`.
-    pub(crate) fn append_some(&mut self, front: Front<'_>, mask: &BooleanBuffer) -> Result<()> {
+    pub(crate) fn append_some(&mut self, page: Stored<'_>, mask: &BooleanBuffer) -> Result<()> {
         let Values::Binary { offsets, bytes } = &mut self.values else {
             return Err(Error::internal("only strings are decoded in part"));
         };
-        values::some_strings(front, mask, offsets, bytes)?;
+        match page {
+            Stored::Whole(body) => values::strings_at(body, mask, offsets, bytes)?,
+            Stored::Front(front) => values::some_strings(front, mask, offsets, bytes)?,
+        }
         self.append_validity(mask.count_set_bits(), None);
         Ok(())
     }
@@ -161,7 +190,11 @@ impl ColumnBuilder {
             }
             Values::Binary { offsets, bytes } => {
                 match Encoding::from_id(encoding) {
-                    Some(Encoding::Plain) => values::strings(body, present, offsets, bytes)?,
+                    Some(Encoding::Plain) => {
+                        let start = bytes.len();
+                        bytes.extend_from_slice(body);
+                        values::strings(bytes, start, present, offsets)?;
+                    }
                     Some(Encoding::Fsst) if decoding.fsst => values::fsst(body, present, offsets, bytes)?,
                     Some(Encoding::Dictionary) => match &decoding.dictionary {
                         Some(dictionary) => dictionary.decode(body, present, offsets, bytes)?,

@@ -18,8 +18,8 @@ impl ValueDictionary {
     pub(crate) fn parse(payload: &[u8], entries: u64) -> Result<Self> {
         let n =
             usize::try_from(entries).map_err(|_| values::short("a value dictionary is too large".into()))?;
-        let (mut offsets, mut bytes) = (vec![0], Vec::new());
-        values::strings(payload, n, &mut offsets, &mut bytes)?;
+        let (mut offsets, mut bytes) = (vec![0], payload.to_vec());
+        values::strings(&mut bytes, 0, n, &mut offsets)?;
         Ok(Self { offsets, bytes })
     }
 

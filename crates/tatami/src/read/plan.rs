@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 use arrow_buffer::BooleanBuffer;
 use bytes::Bytes;
 use tesselle_core::{Action, Error, Plan, Predicate, Result, Scalar, Scan, Task, Verdict};
 
 use super::prune::{Evidence, Facts, equalities, verdict};
-use super::task::{GroupTask, Wanted};
+use super::task::{GroupTask, Wanted, tests};
 use crate::meta::bloom::Bloom;
 use crate::meta::groups::{Chunk, RowGroup};
 use crate::meta::page_index;
@@ -30,7 +31,12 @@ pub(crate) fn plan(file: &File, scan: &Scan) -> Result<Plan> {
     // A predicate over blobs or lists prunes, but its rows are filtered by the driver.
     let exact = scan.predicate.as_ref().filter(|p| is_exact(file, p));
     let filter = if exact.is_some() { filter } else { Vec::new() };
-    let wanted = Wanted { projection, filter, batch_rows: scan.batch_rows, predicate: exact.cloned() };
+    let index = |name: &str| Ok(schema.index_of(name)?);
+    let tests = match exact.filter(|_| !filter.is_empty()) {
+        Some(predicate) => tests(predicate, index, &file.footer().schema.fields)?,
+        None => Vec::new(),
+    };
+    let wanted = Wanted { projection, filter, tests: tests.into(), batch_rows: scan.batch_rows };
     let live = file.live()?;
     let mut plan = Plan::empty();
     let mut left = scan.limit.unwrap_or(u64::MAX);
@@ -56,7 +62,7 @@ pub(crate) fn plan(file: &File, scan: &Scan) -> Result<Plan> {
         }
         let mut wanted = wanted.clone();
         if survivor.verdict == Verdict::Always {
-            wanted.predicate = None;
+            wanted.tests = Arc::default();
             wanted.filter.clear();
         }
         let task: Box<dyn Task> =

@@ -289,7 +289,7 @@ impl File {
         let decoding = self.decoding(column);
         let mut builder = ColumnBuilder::new(field.logical, field.element_type());
         builder
-            .append_page(&page.record, &payload, &decoding)
+            .append_page(&page.record, payload.into(), &decoding)
             .at_offset(page.offset)
             .in_piece(|| page_piece(g, column, number))?;
         let array = builder.finish(arrow, &decoding)?;
@@ -309,7 +309,7 @@ impl File {
                 let payload = self.page_payload(g, column, number, page)?;
                 let decoding = self.decoding(column);
                 builder
-                    .append_page(&page.record, &payload, &decoding)
+                    .append_page(&page.record, payload.into(), &decoding)
                     .in_piece(|| page_piece(g, column, number))?;
             }
         }

@@ -61,46 +61,114 @@ pub(crate) fn plain<T, const N: usize>(
     Ok(())
 }
 
-/// Bytes of a short string.
-const SHORT: usize = 16;
-
-/// Appends `n` strings, each with a length prefix.
-pub(crate) fn strings(body: &[u8], n: usize, offsets: &mut Vec<i32>, bytes: &mut Vec<u8>) -> Result<()> {
+/// Decodes the `n` strings, each with a length prefix, that `bytes` contains from `start` on: they are moved together in place.
+pub(crate) fn strings(bytes: &mut Vec<u8>, start: usize, n: usize, offsets: &mut Vec<i32>) -> Result<()> {
     // A string takes at least its length byte: an impossible count is refused before allocation.
-    if n > body.len() {
-        return Err(short(format!("{n} strings in {} bytes", body.len())));
+    let stored = bytes.len().saturating_sub(start);
+    if n > stored {
+        return Err(short(format!("{n} strings in {stored} bytes")));
     }
+    offset(bytes.len())?;
     offsets.reserve(n);
-    let mut end = bytes.len();
-    offset(end.saturating_add(body.len()))?;
-    // Room for all values, and for the copies of short ones, which are longer than they are.
-    bytes.resize(end + body.len() - n + SHORT, 0);
-    let mut pos = 0;
+    let (mut pos, mut end) = (start, start);
     for _ in 0..n {
-        // Most strings are short: one byte of length, and a copy of constant size.
-        if let Some((len, rest)) = body.get(pos..).and_then(<[u8]>::split_first)
-            && usize::from(*len) <= SHORT
-            && let Some(value) = rest.first_chunk::<SHORT>()
-            && let Some(place) = bytes.get_mut(end..).and_then(<[u8]>::first_chunk_mut::<SHORT>)
-        {
-            *place = *value;
-            pos += 1 + usize::from(*len);
-            end += usize::from(*len);
-            offsets.push(end as i32);
-            continue;
-        }
-        let len = varint::take(body, &mut pos).map_err(|e| Error::from(e).class("short_values"))?;
-        let value = usize::try_from(len).ok().and_then(|len| body.get(pos..pos.checked_add(len)?));
-        let place = value.and_then(|value| bytes.get_mut(end..end + value.len()));
-        let (Some(value), Some(place)) = (value, place) else {
-            return Err(short(format!("a string of {len} bytes overruns its page")));
+        // Most strings are short: one byte of length, and a move of constant size.
+        let len = match bytes.get(pos).copied() {
+            Some(len) if len <= 16 && moved::<16>(bytes, pos + 1, end) => usize::from(len),
+            Some(len) if len <= 64 && moved::<64>(bytes, pos + 1, end) => usize::from(len),
+            _ => {
+                let mut at = pos;
+                let len = varint::take(bytes, &mut at).map_err(|e| Error::from(e).class("short_values"))?;
+                let last = usize::try_from(len).ok().and_then(|len| at.checked_add(len));
+                let Some(last) = last.filter(|last| *last <= bytes.len()) else {
+                    return Err(short(format!("a string of {len} bytes overruns its page")));
+                };
+                bytes.copy_within(at..last, end);
+                end += last - at;
+                offsets.push(end as i32);
+                pos = last;
+                continue;
+            }
         };
-        place.copy_from_slice(value);
-        pos += value.len();
-        end += value.len();
+        end += len;
         offsets.push(end as i32);
+        pos += 1 + len;
     }
     bytes.truncate(end);
+    Ok(())
+}
+
+/// Moves `N` bytes to the front, if they are there and nothing that is still needed is overwritten.
+#[inline]
+fn moved<const N: usize>(bytes: &mut [u8], from: usize, to: usize) -> bool {
+    let Some((done, rest)) = bytes.split_at_mut_checked(from) else { return false };
+    match (done.get_mut(to..).and_then(<[u8]>::first_chunk_mut::<N>), rest.first_chunk::<N>()) {
+        (Some(place), Some(value)) => {
+            *place = *value;
+            true
+        }
+        _ => false,
+    }
+}
+
+/// Strings with a length prefix, one after the other.
+pub(crate) struct StringCursor<'a> {
+    body: &'a [u8],
+    pos: usize,
+}
+
+impl<'a> StringCursor<'a> {
+    pub(crate) fn new(body: &'a [u8]) -> Self {
+        Self { body, pos: 0 }
+    }
+
+    /// The next string.
+    #[inline]
+    pub(crate) fn take(&mut self) -> Result<&'a [u8]> {
+        // Most strings are short: one byte of length.
+        let len = match self.body.get(self.pos) {
+            Some(len) if *len < 0x80 => {
+                self.pos += 1;
+                usize::from(*len)
+            }
+            _ => self.long()?,
+        };
+        let end = self.pos.saturating_add(len);
+        let Some(value) = self.body.get(self.pos..end) else {
+            return Err(short(format!("a string of {len} bytes overruns its page")));
+        };
+        self.pos = end;
+        Ok(value)
+    }
+
+    #[cold]
+    fn long(&mut self) -> Result<usize> {
+        let len = varint::take(self.body, &mut self.pos).map_err(|e| Error::from(e).class("short_values"))?;
+        Ok(usize::try_from(len).unwrap_or(usize::MAX))
+    }
+
+    /// Passes over the next strings.
+    #[inline]
+    pub(crate) fn skip(&mut self, strings: usize) -> Result<()> {
+        (0..strings).try_for_each(|_| self.take().map(drop))
+    }
+}
+
+/// Appends the strings, each with a length prefix, that are set in `mask`.
+pub(crate) fn strings_at(
+    body: &[u8],
+    mask: &BooleanBuffer,
+    offsets: &mut Vec<i32>,
+    bytes: &mut Vec<u8>,
+) -> Result<()> {
+    let (mut strings, mut row) = (StringCursor::new(body), 0);
+    offsets.reserve(mask.count_set_bits());
+    for wanted in mask.set_indices() {
+        strings.skip(wanted - row)?;
+        bytes.extend_from_slice(strings.take()?);
+        offsets.push(offset(bytes.len())?);
+        row = wanted + 1;
+    }
     Ok(())
 }
 

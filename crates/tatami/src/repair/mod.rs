@@ -132,7 +132,7 @@ pub(crate) fn for_each_batch_of(
     mut take: impl FnMut(&arrow_array::RecordBatch) -> Result<()>,
 ) -> Result<()> {
     let rows = file.footer().groups.get(g).map_or(0, |group| group.rows);
-    let wanted = Wanted { projection, filter: Vec::new(), predicate: None, batch_rows: None };
+    let wanted = Wanted { projection, ..Wanted::default() };
     let mut task = GroupTask::new(file.clone(), g, 0..rows, wanted, live);
     let mut fetched = Vec::new();
     loop {

@@ -160,7 +160,7 @@ impl Part<'_> {
             .get(self.column)
             .and_then(super::super::meta::schema::Field::element_type);
         let mut builder = ColumnBuilder::new(self.logical(), element);
-        builder.append_page(record, &payload, &decoding).at_offset(offset).in_piece(piece)?;
+        builder.append_page(record, payload, &decoding).at_offset(offset).in_piece(piece)?;
         if self.logical() == LogicalType::BlobRef {
             let rows = builder.len();
             let validity = builder.into_validity();

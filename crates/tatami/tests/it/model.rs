@@ -115,11 +115,12 @@ fn literal(column: &dyn Array, row: usize) -> Scalar {
 }
 
 fn cases() -> impl Strategy<Value = Case> {
-    let columns = prop::collection::vec((0u8..12, any::<bool>(), any::<bool>()), 1..5);
+    let kind = prop_oneof![3 => 0u8..12, 1 => Just(10u8)];
+    let columns = prop::collection::vec((kind, any::<bool>(), any::<bool>()), 1..5);
     let rows = prop::collection::vec(prop_oneof![0u32..40, any::<u32>()], 1..400);
     let knobs = (1usize..200, 1usize..90, any::<bool>(), 0u8..3, 1usize..150);
     let conditions =
-        prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0u8..8), 1..4);
+        prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0u8..9), 1..4);
     (columns, rows, knobs, conditions, any::<bool>()).prop_map(
         |(columns, rows, knobs, conditions, all_of)| {
             let mut fields = Vec::new();
@@ -165,6 +166,10 @@ fn cases() -> impl Strategy<Value = Case> {
                 match ops.get(op as usize) {
                     Some(op) => Predicate::Compare { column: name, op: *op, value },
                     None if op == 6 => Predicate::IsNull { column: name },
+                    None if op == 7 => {
+                        let other = literal(batch.column(at).as_ref(), batch.num_rows() / 2);
+                        Predicate::In { column: name, values: vec![value, other] }
+                    }
                     None => Predicate::Not(Box::new(Predicate::In { column: name, values: vec![value] })),
                 }
             });

@@ -57,7 +57,7 @@ impl BlobReader {
                 .profile()
                 .decompress(&page.record, reader.payload(page)?, page.offset)
                 .in_piece(piece)?;
-            builder.append_page(&page.record, &payload, &decoding).at_offset(page.offset).in_piece(piece)?;
+            builder.append_page(&page.record, payload, &decoding).at_offset(page.offset).in_piece(piece)?;
         }
         self.validity = builder.into_validity();
         self.base = file.blob_base(self.column, group);

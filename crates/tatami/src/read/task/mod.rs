@@ -2,6 +2,7 @@
 //! columns.
 
 mod blobs;
+mod test;
 mod window;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -13,9 +14,11 @@ use arrow_buffer::BooleanBuffer;
 use arrow_schema::SchemaRef;
 use bytes::Bytes;
 use tesselle_core::driver::parallel;
-use tesselle_core::{ByteRange, Context, Cost, Error, Predicate, Result, Step, Task};
+use tesselle_core::{ByteRange, Context, Cost, Error, Result, Step, Task};
 
 use self::blobs::BlobReader;
+use self::test::Test;
+pub(crate) use self::test::tests;
 use self::window::{Straddling, Window};
 use super::chunk::{ChunkReader, Located};
 use crate::meta::groups::{Chunk, RowGroup};
@@ -28,13 +31,14 @@ const WINDOW_ROWS: u64 = 1 << 16;
 const WINDOW_BYTES: u64 = 32 << 20;
 
 /// The request of a scan, the same for every row group.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Wanted {
     /// Output columns, in this order.
     pub(crate) projection: Vec<usize>,
-    /// Columns of the predicate.
+    /// Columns of the conditions.
     pub(crate) filter: Vec<usize>,
-    pub(crate) predicate: Option<Predicate>,
+    /// The conditions that rows must pass.
+    pub(crate) tests: Arc<[Test]>,
     pub(crate) batch_rows: Option<usize>,
 }
 
@@ -218,10 +222,7 @@ impl GroupTask {
 
     /// The columns to fetch first: those of the predicate, or all if there is none.
     fn first_columns(&self) -> Vec<usize> {
-        if self.wanted.predicate.is_some() && !self.wanted.filter.is_empty() {
-            return self.wanted.filter.clone();
-        }
-        self.wanted.columns()
+        if self.wanted.tests.is_empty() { self.wanted.columns() } else { self.wanted.filter.clone() }
     }
 
     fn rest_columns(&self) -> Vec<usize> {
@@ -295,16 +296,16 @@ impl GroupTask {
             Some(reader) => reader.pages().iter().map(|page| page.rows.end).collect(),
             None => vec![entry.rows],
         };
-        let tests = self.wanted.predicate.is_some() && !self.wanted.filter.is_empty();
+        let tests = !self.wanted.tests.is_empty();
         let mut start = self.rows.start;
         for end in ends {
             let end = end.min(self.rows.end);
             if end > start && (end - start >= target || end == self.rows.end) {
                 let mut window = Window::new(start..end);
                 let live = self.live.as_ref();
-                if live
-                    .is_none_or(|live| window.keep_rows(&live.slice(start as usize, (end - start) as usize)))
-                {
+                let live = live.map(|live| live.slice(start as usize, (end - start) as usize));
+                let any = live.map_or(Ok(true), |live| window.keep(&live))?;
+                if any {
                     if tests { &mut self.untested } else { &mut self.windows }.push_back(window);
                 }
                 start = end;
@@ -316,35 +317,22 @@ impl GroupTask {
     /// Tests the next windows, as many as there are threads, until one has a matching row: what is decoded for the test is
     /// used soon, while it is in the cache. Windows without a match are dropped.
     fn select(&mut self) -> Result<()> {
-        let Some(predicate) = self.wanted.predicate.clone() else { return Ok(()) };
-        if self.untested.is_empty() {
-            return Ok(());
-        }
-        let all = self.file.schema();
-        let fields: Vec<_> =
-            self.wanted.filter.iter().filter_map(|c| all.fields().get(*c).cloned()).collect();
-        let schema = Arc::new(arrow_schema::Schema::new(fields));
         while self.windows.is_empty() && !self.untested.is_empty() {
             let next = parallel::threads().min(self.untested.len());
             let windows: Vec<Window> = self.untested.drain(..next).collect();
             let task = &*self;
             let kept = parallel::try_map(windows, |mut window: Window| {
-                let columns = &task.wanted.filter;
-                let arrays = columns.iter().map(|c| task.column(*c, &window)).collect::<Result<Vec<_>>>()?;
-                let batch = RecordBatch::try_new(Arc::clone(&schema), arrays)?;
-                if !window.apply(&predicate.evaluate(&batch)?) {
-                    return Ok::<_, Error>(None);
-                }
-                for (column, array) in columns.iter().zip(batch.columns()) {
-                    if task.wanted.projection.contains(column) {
-                        window.keep(*column, array)?;
+                for test in &*task.wanted.tests {
+                    if !task.passes(test, &mut window)? {
+                        return Ok::<_, Error>(None);
                     }
                 }
+                task.settle(&mut window)?;
                 Ok(Some(window))
             })?;
             self.windows.extend(kept.into_iter().flatten());
         }
-        if self.untested.is_empty() {
+        if self.untested.is_empty() && !self.wanted.tests.is_empty() {
             // The filter columns are decoded: their bytes are no longer needed.
             for column in &self.wanted.filter {
                 if let Some(reader) = self.readers.get_mut(column) {
