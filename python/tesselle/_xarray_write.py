@@ -50,7 +50,7 @@ def arrays_of(data: DataArray | Dataset, format: str, chunk: Any = None) -> Arra
 
 def _member(name: str, variable: Variable, format: str, chunk: Mapping[str, int] | None) -> dict[str, Any]:
     """Returns one variable as the native module takes it."""
-    variable = _texts(variable)
+    variable = _strings(variable)
     coders: list[Any] = [EncodedStringCoder, CharacterArrayCoder]
     for coder in (coders[0](allows_unicode=False), coders[1]()):
         variable = coder.encode(variable, name)
@@ -76,15 +76,15 @@ def _member(name: str, variable: Variable, format: str, chunk: Mapping[str, int]
     }  # fmt: skip
 
 
-def _texts(variable: Variable) -> Variable:
+def _strings(variable: Variable) -> Variable:
     """Returns strings among objects as an array of strings; missing ones are empty, as xarray writes them."""
     if variable.dtype != object:
         return variable
     values = variable.to_numpy()
-    texts = ["" if value is None or value != value else value for value in values.ravel()]
-    if not all(isinstance(text, str) for text in texts):
+    strings = ["" if value is None or value != value else value for value in values.ravel()]
+    if not all(isinstance(text, str) for text in strings):
         return variable
-    found = numpy.array(texts, dtype=str).reshape(values.shape)
+    found = numpy.array(strings, dtype=str).reshape(values.shape)
     return Variable(variable.dims, found, variable.attrs, variable.encoding)
 
 

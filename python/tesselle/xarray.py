@@ -219,7 +219,7 @@ class TesselleBackend(BackendEntrypoint):  # type: ignore[misc, unused-ignore]
 
         Args:
             filename_or_obj: what :func:`tesselle.open` takes.
-            drop_variables: variables to leave out.
+            drop_variables: variables to skip.
             table: only the arrays of this table.
             group: only the arrays of this group of a hierarchy.
             **options: how xarray decodes (``decode_times`` and so on), and the keywords of :func:`tesselle.open`.
