@@ -2,6 +2,7 @@
 
 mod builder;
 mod containers;
+mod digest;
 mod found;
 mod rows;
 mod sort;
@@ -73,18 +74,19 @@ fn compare(
         }
         None => identity(&left.facts()?, &right.facts()?, &left_schema, &shared),
     };
-    let comparison = Comparison::new(&left_schema, &right_schema, &shared, options)?;
+    let comparison = Comparison::new(&left_schema, &right_schema, &shared, options, driver)?;
     let scan = Scan::all().columns(shared.iter().cloned());
     let batches = |table: &DatasetTable| -> Result<Batches> {
         Ok(Box::new(table.scan().with(scan.clone()).on(driver).rows()?.into_batches()))
     };
+    let (from_left, from_right) = (|| batches(left), || batches(right));
     let found = match key {
-        None => comparison.by_position(batches(left)?, batches(right)?)?,
+        None => comparison.by_position(from_left()?, from_right()?)?,
         Some(key) => {
             // A type change may change the order, so only columns of the same type count as sorted.
             let in_order = |table: &DatasetTable| table.table().sort_columns() == key && schema.is_empty();
             let in_order = in_order(left) && in_order(right);
-            comparison.by_key(batches(left)?, batches(right)?, in_order, &key)?
+            comparison.by_key(&from_left, &from_right, in_order, &key)?
         }
     };
     Ok(Difference { tables: 1, schema, ..found })

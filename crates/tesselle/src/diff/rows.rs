@@ -11,14 +11,18 @@ use arrow_ord::ord::{DynComparator, make_comparator};
 use arrow_schema::{DataType, Field, Schema, SchemaRef, SortOptions};
 use arrow_select::filter::filter_record_batch;
 use arrow_select::take::take_record_batch;
-use tesselle_core::{Error, Result};
+use tesselle_core::{Driver, Error, Result};
 
+use super::digest::{Digester, Surplus};
 use super::sort::{KeyOrder, Sorter};
 use super::tolerance::Tolerance;
 use super::{DiffOptions, Difference, DifferingValue, RowPlace, plain_type};
 
 /// A stream of batches.
 pub(super) type Batches = Box<dyn Iterator<Item = Result<RecordBatch>>>;
+
+/// Starts a stream of all batches of a side.
+pub(super) type Source<'a> = &'a dyn Fn() -> Result<Batches>;
 
 /// A stream of batches in the order of a key.
 type Sorted<'a> = Box<dyn Iterator<Item = Result<RecordBatch>> + 'a>;
@@ -30,6 +34,7 @@ pub(super) struct Comparison {
     shown: usize,
     memory: u64,
     tolerance: Option<Tolerance>,
+    driver: Driver,
 }
 
 impl Comparison {
@@ -39,6 +44,7 @@ impl Comparison {
         right: &Schema,
         names: &[String],
         options: &DiffOptions,
+        driver: &Driver,
     ) -> Result<Self> {
         let fields = names.iter().map(|name| {
             let (a, b) = (left.field_with_name(name)?, right.field_with_name(name)?);
@@ -46,7 +52,8 @@ impl Comparison {
         });
         let schema = Arc::new(Schema::new(fields.collect::<Result<Vec<Field>>>()?));
         let DiffOptions { shown, memory, tolerance, .. } = options;
-        Ok(Self { schema, shown: *shown, memory: *memory, tolerance: *tolerance })
+        let (memory, driver) = (*memory, driver.clone());
+        Ok(Self { schema, shown: *shown, memory, tolerance: *tolerance, driver })
     }
 
     /// Batches with the compared columns and types.
@@ -94,28 +101,100 @@ impl Comparison {
     }
 
     /// Compares rows with equal keys, regardless of their position. Two sides that are sorted by the key are streamed. Else rows
-    /// that are equal and stand at the same position are a pair, and only the others are sorted, within the memory limit, with
-    /// temporary files if there are more.
+    /// that are equal are a pair, and only the others are sorted, within the memory limit, with temporary files if there
+    /// are more.
     pub(super) fn by_key(
         &self,
-        left: Batches,
-        right: Batches,
+        left: Source<'_>,
+        right: Source<'_>,
         in_order: bool,
         key: &[String],
     ) -> Result<Difference> {
         let at = |name: &String| self.schema.index_of(name).map_err(Error::from);
         let key_columns = key.iter().map(at).collect::<Result<Vec<usize>>>()?;
         let key_order = KeyOrder::new(&self.schema, key_columns.clone())?;
-        let (left, right) = (self.plain(left), self.plain(right));
         if in_order {
-            return self.merge(left, right, &key_order, key, 0);
+            return self.merge(self.plain(left()?), self.plain(right()?), &key_order, key, 0);
         }
         // Equal keys pair up best if all other columns determine their order.
         let others = (0..self.schema.fields().len()).filter(|at| !key_columns.contains(at));
         let order = KeyOrder::new(&self.schema, key_columns.iter().copied().chain(others).collect())?;
         let (mut a, mut b) = (Sorter::new(&order, self.memory / 2), Sorter::new(&order, self.memory / 2));
-        let pairs = pair_off(left, right, &mut a, &mut b)?;
+        let digester = Digester::new();
+        let pairs = match self.pair_anywhere(left, right, digester)? {
+            Some((pairs, mut surplus)) => {
+                if !surplus.is_empty() {
+                    self.keep([left, right], digester, &mut surplus, [&mut a, &mut b])?;
+                }
+                pairs
+            }
+            // Too many differ: only those at the same position are pairs.
+            None => {
+                let rest = |rows: [&RecordBatch; 2], differing: Option<&BooleanArray>| {
+                    for (rows, rest) in rows.into_iter().zip([&mut a, &mut b]) {
+                        rest.push(match differing {
+                            Some(differing) => filter_record_batch(rows, differing)?,
+                            None => rows.clone(),
+                        })?;
+                    }
+                    Ok(true)
+                };
+                pair_off(self.plain(left()?), self.plain(right()?), rest)?.unwrap_or_default()
+            }
+        };
         self.merge(Box::new(a.finish()?), Box::new(b.finish()?), &key_order, key, pairs)
+    }
+
+    /// How many rows are equal to one of the other side, and those that are not; `None` if they exceed the memory.
+    fn pair_anywhere(
+        &self,
+        left: Source<'_>,
+        right: Source<'_>,
+        digester: Digester,
+    ) -> Result<Option<(u64, Surplus)>> {
+        let (mut surplus, mut elsewhere) = (Surplus::new(), 0);
+        let rest = |rows: [&RecordBatch; 2], differing: Option<&BooleanArray>| {
+            let mut digests = digester.both(rows, &self.driver)?;
+            if let Some(differing) = differing.filter(|differing| differing.false_count() > 0) {
+                for digests in &mut digests {
+                    let mut marks = differing.values().iter();
+                    digests.retain(|_| marks.next() == Some(true));
+                }
+            }
+            elsewhere += surplus.add(digests.each_ref().map(Vec::as_slice), &self.driver);
+            Ok(surplus.bytes() <= self.memory)
+        };
+        let pairs = pair_off(self.plain(left()?), self.plain(right()?), rest)?;
+        surplus.shrink();
+        Ok(pairs.map(|pairs| (pairs + elsewhere, surplus)))
+    }
+
+    /// Passes on the rows of both sides that are part of the surplus.
+    fn keep(
+        &self,
+        [left, right]: [Source<'_>; 2],
+        digester: Digester,
+        surplus: &mut Surplus,
+        [to_left, to_right]: [&mut Sorter<'_>; 2],
+    ) -> Result<()> {
+        let (mut left, mut right) = (self.plain(left()?), self.plain(right()?));
+        let none = RecordBatch::new_empty(Arc::clone(&self.schema));
+        loop {
+            let (a, b) = (left.next().transpose()?, right.next().transpose()?);
+            if a.is_none() && b.is_none() {
+                return Ok(());
+            }
+            let batches = [a.as_ref().unwrap_or(&none), b.as_ref().unwrap_or(&none)];
+            let digests = digester.both(batches, &self.driver)?;
+            let sides = [(1, &mut *to_left), (-1, &mut *to_right)];
+            for ((batch, digests), (side, to)) in batches.into_iter().zip(digests).zip(sides) {
+                let kept = digests.into_iter().map(|digest| Some(surplus.take(digest, side)));
+                let kept: BooleanArray = kept.collect();
+                if kept.true_count() > 0 {
+                    to.push(filter_record_batch(batch, &kept)?)?;
+                }
+            }
+        }
     }
 
     /// Compares the rows of two sides that are sorted by the key, besides `pairs` that are known to be equal.
@@ -296,13 +375,13 @@ fn shown(array: Option<&ArrayRef>, row: usize) -> Option<String> {
     Some(formatter.value(row).to_string())
 }
 
-/// Passes on the rows that are not equal to the row at the same position of the other side; how many are.
+/// Passes on the rows of both sides that are not equal to the row at the same position of the other side: all rows, or those
+/// that are marked. The answer is how many are equal, `None` if `rest` wants no more.
 fn pair_off(
     mut left: Batches,
     mut right: Batches,
-    left_rest: &mut Sorter<'_>,
-    right_rest: &mut Sorter<'_>,
-) -> Result<u64> {
+    mut rest: impl FnMut([&RecordBatch; 2], Option<&BooleanArray>) -> Result<bool>,
+) -> Result<Option<u64>> {
     let (mut a, mut b): (Option<RecordBatch>, Option<RecordBatch>) = (None, None);
     let mut pairs = 0;
     loop {
@@ -310,24 +389,26 @@ fn pair_off(
         refill(&mut b, &mut right)?;
         let (x, y) = match (a.take(), b.take()) {
             (Some(x), Some(y)) => (x, y),
-            (Some(x), None) => {
-                left_rest.push(x)?;
-                continue;
+            (None, None) => return Ok(Some(pairs)),
+            (x, y) => {
+                // Rows after the end of the other side.
+                let none = x.as_ref().or(y.as_ref()).map(|rows| rows.slice(0, 0));
+                let sides = [&x, &y].map(|rows| rows.as_ref().or(none.as_ref()));
+                match sides {
+                    [Some(x), Some(y)] if !rest([x, y], None)? => return Ok(None),
+                    _ => continue,
+                }
             }
-            (None, Some(y)) => {
-                right_rest.push(y)?;
-                continue;
-            }
-            (None, None) => return Ok(pairs),
         };
         let n = x.num_rows().min(y.num_rows());
         let (head, other) = (x.slice(0, n), y.slice(0, n));
         let differing = differing(&head, &other)?;
         let count = differing.as_ref().map_or(0, BooleanArray::true_count);
         pairs += (n - count) as u64;
-        if let Some(differing) = differing {
-            left_rest.push(filter_record_batch(&head, &differing)?)?;
-            right_rest.push(filter_record_batch(&other, &differing)?)?;
+        if let Some(differing) = &differing
+            && !rest([&head, &other], Some(differing))?
+        {
+            return Ok(None);
         }
         (a, b) = (Some(x.slice(n, x.num_rows() - n)), Some(y.slice(n, y.num_rows() - n)));
     }

@@ -185,3 +185,33 @@ fn floats_within_the_tolerance_are_equal() {
     assert_eq!(with("1%"), 0);
     assert_eq!(with("0.01%"), 10);
 }
+
+/// Rows that are paired wherever they are, and rows that are sorted because they exceed the memory: the same answer.
+#[test]
+fn shuffled_rows_are_compared_alike_in_memory_and_beyond_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let row = |id: u64, changed: bool| {
+        let text = if id % 11 == 0 { String::new() } else { format!("text of {}", id % 50) };
+        format!("{id},{text},{}.5,{}", if changed { 7 } else { id % 13 }, id % 2 == 0)
+    };
+    let header = "id,text,number,flag";
+    let a = csv(folder.path(), "a.csv", header, (0..4001).map(|id| row(id, false)));
+    // Every id once, in another order; some rows differ, some are on one side alone.
+    let shuffled = (0..4001).map(|i| i * 1733 % 4001).filter(|id| id % 500 != 3);
+    let more = (9000..9004).map(|id| row(id, false));
+    let b = csv(folder.path(), "b.csv", header, shuffled.map(|id| row(id, id % 97 == 5)).chain(more));
+    let found = run(&a, &b, |d| d.key(["id"])).unwrap();
+    let differing = (0..4001u64).filter(|id| id % 500 != 3 && id % 97 == 5 && id % 13 != 7).count();
+    assert_eq!((found.rows, found.unmatched), ((4001, 3997), (8, 4)));
+    assert_eq!((found.values, found.first.len()), (differing as u64, 20));
+    for memory in [0, 20_000, 200_000] {
+        assert_eq!(run(&a, &b, |d| d.key(["id"]).memory(memory)).unwrap(), found, "{memory}");
+    }
+    let equal = csv(folder.path(), "c.csv", header, (0..4001).rev().map(|id| row(id, false)));
+    let found = run(&a, &equal, |d| d.key(["id"])).unwrap();
+    assert!(found.is_equal() && found.rows == (4001, 4001));
+    // A row more often on one side than on the other is one row too many.
+    let twice = csv(folder.path(), "d.csv", header, (0..4001).chain([5, 5]).rev().map(|id| row(id, false)));
+    let found = run(&a, &twice, |d| d.key(["id"])).unwrap();
+    assert_eq!((found.values, found.unmatched, found.rows), (0, (0, 2), (4001, 4003)));
+}

@@ -111,7 +111,7 @@ pub(crate) fn block(payload: &[u8], blocks: usize, block: usize) -> Result<&[u8]
 
 /// Replaces `out` by `count` numbers of a block of `total` numbers, from `skip` on; the answer is where they end.
 ///
-/// A number takes at least a bit, so `out` cannot grow beyond what the bytes can have.
+/// A number takes at least a bit, so the bytes limit how far `out` grows.
 pub(crate) fn numbers(block: &[u8], total: u64, skip: u64, count: u64, out: &mut Vec<u32>) -> Result<usize> {
     out.clear();
     let end = skip.saturating_add(count).min(total);

@@ -1,7 +1,7 @@
 //! Postings in memory, in a compact form: one byte string per term.
 //!
 //! A list is its first document, then the bytes `freq (delta freq)*` as varints. Positions, if they are stored, are
-//! beside them: per document the first one, then the gaps.
+//! next to them: per document the first one, then the gaps.
 
 use std::collections::HashMap;
 
