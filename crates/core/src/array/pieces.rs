@@ -5,7 +5,7 @@ use std::ops::Range;
 use bytes::Bytes;
 
 use super::boxes::{AxisCopy, BoxCopy};
-use super::{ArrayView, Place, TileAxis, TileGrid, TilePart, contiguous};
+use super::{ArrayView, Place, TileGrid, TilePart, contiguous};
 use crate::driver::{Driver, fetch};
 use crate::error::{Error, Result};
 use crate::selection::Region;
@@ -153,25 +153,6 @@ impl<'a> Cut<'a> {
     pub(crate) fn grid(&self, region: &Region) -> Result<TileGrid> {
         let tile_shape = self.whole.as_ref().map_or(self.array.tile_shape(), |(_, tile)| tile);
         TileGrid::new(self.array.shape(), tile_shape, region)
-    }
-
-    /// Like [`Cut::grid`], with large tiles of a raw array in several parts, each of which is one range.
-    pub(crate) fn fine_grid(&self, region: &Region) -> Result<TileGrid> {
-        let mut grid = self.grid(region)?;
-        let copies = self.array.storage().is_some_and(|storage| !storage.hints().zero_copy);
-        if self.is_free() || !copies || !self.array.is_raw() {
-            return Ok(grid);
-        }
-        let extent = |axis: &TileAxis| axis.parts.iter().map(|part| part.extent).max().unwrap_or(0);
-        let extents: Vec<u64> = grid.axes.iter().map(extent).collect();
-        let Some(first) = extents.iter().position(|extent| *extent > 1) else { return Ok(grid) };
-        let size = self.array.dtype().size() as u64;
-        let row = extents.iter().skip(first + 1).fold(size, |bytes, extent| bytes.saturating_mul(*extent));
-        if let Some(axis) = grid.axes.get_mut(first) {
-            let parts = axis.parts.iter().flat_map(|part| part.split(axis.step, CUT_BYTES / row.max(1)));
-            axis.parts = parts.collect();
-        }
-        Ok(grid)
     }
 
     /// The piece at `parts` of a grid, one part per axis.

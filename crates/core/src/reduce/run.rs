@@ -49,7 +49,7 @@ impl<'a> Job<'a> {
         driver: &'a Driver,
     ) -> Result<Self> {
         let cut = Cut::new(array, region, driver)?;
-        let grid = cut.fine_grid(region)?;
+        let grid = cut.grid(region)?;
         let count = |reduced: bool| {
             let lists = grid.axes.iter().zip(&shape.reduced).filter(|(_, r)| **r == reduced);
             let count = lists.map(|(axis, _)| axis.parts.len()).try_fold(1_usize, usize::checked_mul);
