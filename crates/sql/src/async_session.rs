@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::{RecordBatch, UInt64Array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use datafusion::catalog::{MemTable, UrlTableFactory};
+use datafusion::catalog::{MemTable, SchemaProvider, UrlTableFactory};
 use datafusion::common::{DataFusionError, TableReference};
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::logical_expr::LogicalPlan;
@@ -25,6 +25,7 @@ use crate::interrupt::Interrupt;
 use crate::options::SessionOptions;
 use crate::provider::TesselleTable;
 use crate::statement::prepare;
+use crate::tables::Tables;
 
 /// Runs statements on the tokio runtime of the caller, as many at once as the caller awaits.
 ///
@@ -55,6 +56,7 @@ use crate::statement::prepare;
 pub struct AsyncSession {
     context: SessionContext,
     files: Arc<FileTables>,
+    tables: Arc<Tables>,
     driver: Driver,
     /// All that statements may use, where the budget of the driver is a part of it.
     memory: u64,
@@ -97,9 +99,11 @@ impl AsyncSession {
             own_time: false,
             pushdown: options.pushdown,
         };
-        let (context, files) = context::build(&opener, operators, options.memory.is_some())?;
+        let files = Arc::new(FileTables::new(opener.clone()));
+        let tables = Arc::new(Tables::new(Arc::clone(&files)));
+        let context = context::build(&opener, (&files, &tables), operators, options.memory.is_some())?;
         let memory = options.memory.unwrap_or_else(|| driver.budget().total());
-        Ok(Self { context, files, driver, memory })
+        Ok(Self { context, files, tables, driver, memory })
     }
 
     /// The DataFusion context of the session, to register custom functions or tables.
@@ -126,7 +130,7 @@ impl AsyncSession {
     }
 
     /// Makes every file and container in a folder a table, named in lower case by its name without the ending; returns
-    /// the names. Files of no known format are left alone.
+    /// the names. Files of no known format are left alone. A file is opened when a statement first names its table.
     pub async fn register_folder(&self, folder: &str) -> Result<Vec<String>> {
         let mut known: BTreeMap<String, String> = BTreeMap::new();
         let folder = folder.to_owned();
@@ -139,10 +143,11 @@ impl AsyncSession {
                 .hint("register one of them under another name"));
             }
         }
-        for (name, uri) in &known {
-            self.register(name, uri).await?;
+        let names = known.keys().cloned().collect();
+        for (name, uri) in known {
+            self.tables.promise(name, uri).map_err(ours)?;
         }
-        Ok(known.into_keys().collect())
+        Ok(names)
     }
 
     /// Makes an opened table one of this name.
@@ -161,11 +166,7 @@ impl AsyncSession {
 
     /// The names of the registered and created tables, sorted.
     pub fn table_names(&self) -> Vec<String> {
-        let state = self.context.state();
-        let options = &state.config_options().catalog;
-        let catalog = state.catalog_list().catalog(&options.default_catalog);
-        let schema = catalog.and_then(|catalog| catalog.schema(&options.default_schema));
-        let mut names = schema.map(|schema| schema.table_names()).unwrap_or_default();
+        let mut names = self.tables.table_names();
         names.sort();
         names
     }
@@ -222,7 +223,11 @@ impl AsyncSession {
         interrupt: &Interrupt,
     ) -> Result<LogicalPlan> {
         let state = self.context.state();
-        let plan = interrupt.or(state.statement_to_plan(statement)).await?;
+        let plan = async {
+            self.tables.open(names.iter().map(TableReference::table)).await;
+            state.statement_to_plan(statement).await
+        };
+        let plan = interrupt.or(plan).await?;
         plan.map_err(|error| self.explained(names, error))
     }
 

@@ -3,7 +3,10 @@
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use datafusion::catalog::{DynamicFileCatalog, UrlTableFactory};
+use datafusion::catalog::{
+    CatalogProvider, CatalogProviderList, DynamicFileCatalog, MemoryCatalogProvider,
+    MemoryCatalogProviderList, SchemaProvider, UrlTableFactory,
+};
 use datafusion::common::config::ConfigNonZeroUsize;
 use datafusion::execution::FunctionRegistry;
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
@@ -20,6 +23,11 @@ use crate::error::ours;
 use crate::files::{ExternalTables, FileTables, Opener};
 use crate::functions::{Function, Listing};
 use crate::pool::OperatorMemory;
+use crate::tables::Tables;
+
+/// Where the tables of a session are.
+const CATALOG: &str = "tess";
+const SCHEMA: &str = "main";
 
 /// The number of memory consumers listed in an error.
 const NAMED_CONSUMERS: NonZeroUsize = NonZeroUsize::MIN;
@@ -51,15 +59,21 @@ fn spill_folder() -> Option<StagedFolder> {
     StagedFolder::new(&target).ok()
 }
 
-/// A context whose operators share `memory` bytes and spill above that, and the tables that are files. Where the bound was
+/// A context over files and tables by name, whose operators share `memory` bytes and spill above that. Where the bound was
 /// `given`, joins are those that can spill.
-pub(crate) fn build(opener: &Opener, memory: u64, given: bool) -> Result<(SessionContext, Arc<FileTables>)> {
+pub(crate) fn build(
+    opener: &Opener,
+    (files, tables): (&Arc<FileTables>, &Arc<Tables>),
+    memory: u64,
+    given: bool,
+) -> Result<SessionContext> {
     let threads = opener.driver.threads();
     let memory = usize::try_from(memory).unwrap_or(usize::MAX);
     let mut config = SessionConfig::new()
         .with_target_partitions(threads)
         .with_information_schema(true)
-        .with_default_catalog_and_schema("tess", "main");
+        .with_create_default_catalog_and_schema(false)
+        .with_default_catalog_and_schema(CATALOG, SCHEMA);
     let options = config.options_mut();
     // The operators of each partition hold several batches at once.
     let most = options.execution.batch_size.get();
@@ -82,13 +96,15 @@ pub(crate) fn build(opener: &Opener, memory: u64, given: bool) -> Result<(Sessio
         config = config.with_extension(Arc::new(folder));
     }
     let runtime = runtime.build_arc().map_err(ours)?;
-    let plain = SessionContext::new_with_config_rt(config, runtime);
-
-    let files = Arc::new(FileTables::new(opener.clone()));
-    let catalogs = Arc::clone(plain.state().catalog_list());
-    let catalogs = DynamicFileCatalog::new(catalogs, Arc::clone(&files) as Arc<dyn UrlTableFactory>);
-    let mut builder =
-        SessionStateBuilder::new_from_existing(plain.state()).with_catalog_list(Arc::new(catalogs));
+    let catalog = MemoryCatalogProvider::new();
+    catalog.register_schema(SCHEMA, Arc::clone(tables) as Arc<dyn SchemaProvider>).map_err(ours)?;
+    let catalogs = MemoryCatalogProviderList::new();
+    catalogs.register_catalog(CATALOG.to_owned(), Arc::new(catalog));
+    let files = Arc::clone(files) as Arc<dyn UrlTableFactory>;
+    let mut builder = SessionStateBuilder::new_with_default_features()
+        .with_config(config)
+        .with_runtime_env(runtime)
+        .with_catalog_list(Arc::new(DynamicFileCatalog::new(Arc::new(catalogs), files)));
     builder = builder.with_physical_optimizer_rule(Arc::new(AnswerFromBounds));
     // Statements may give text files a schema and options, which DataFusion's reader handles.
     for format in tesselle::formats().iter().filter(|format| !format.capabilities().infers_types) {
@@ -102,5 +118,5 @@ pub(crate) fn build(opener: &Opener, memory: u64, given: bool) -> Result<(Sessio
         let (options, driver) = (opener.options.clone(), opener.driver.clone());
         context.register_udtf(function.name(), Arc::new(Listing { function, options, driver }));
     }
-    Ok((context, files))
+    Ok(context)
 }

@@ -40,6 +40,7 @@ mod scan;
 mod session;
 mod statement;
 mod statistics;
+mod tables;
 mod wording;
 
 pub use answer::{Answer, AnswerStream};

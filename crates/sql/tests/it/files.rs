@@ -194,3 +194,29 @@ fn text_files_have_types_inferred_from_all_records() {
     let error = rows(&session, &format!("SELECT * FROM '{root}/d.csv'")).unwrap_err();
     assert!(error.to_string().contains("line 3") && error.to_string().contains("d.csv"), "{error}");
 }
+
+#[test]
+fn a_file_of_a_folder_is_opened_when_a_statement_names_it() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("good.csv"), "a\n1\n2\n").unwrap();
+    std::fs::write(folder.path().join("bad.parquet"), "PAR1 and no more").unwrap();
+    let session = support::session(true);
+    assert_eq!(session.register_folder(folder.path().to_str().unwrap()).unwrap(), ["bad", "good"]);
+    assert_eq!(session.table_names(), ["bad", "good"]);
+    // The table is the file as it is now.
+    std::fs::write(folder.path().join("good.csv"), "a\n1\n2\n3\n").unwrap();
+    for _ in 0..2 {
+        assert_eq!(rows(&session, "SELECT sum(l.a) FROM good l JOIN good r USING (a)").unwrap(), ["6"]);
+        let error = rows(&session, "SELECT * FROM good, bad").unwrap_err();
+        assert!(error.to_string().contains("bad.parquet"), "{error}");
+    }
+    assert_eq!(session.table_names(), ["bad", "good"]);
+    for name in ["good", "bad"] {
+        let error = rows(&session, &format!("CREATE TABLE {name} AS SELECT 1")).unwrap_err();
+        assert!(error.to_string().contains(name), "{error}");
+        assert!(session.register(name, folder.path().join("good.csv").to_str().unwrap()).is_err());
+    }
+    rows(&session, "DROP TABLE good").unwrap();
+    assert_eq!(session.table_names(), ["bad"]);
+    assert!(rows(&session, "SELECT * FROM good").is_err());
+}
