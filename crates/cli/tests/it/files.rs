@@ -71,6 +71,54 @@ fn pipes_are_read_to_their_end() {
 }
 
 #[test]
+fn a_dash_is_standard_input_and_output() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| path(&folder.path().join(name)).to_owned();
+    let read = |args: &[&str]| {
+        let out = fed(args, CSV.as_bytes());
+        assert!(out.status.success(), "tess {args:?}: {}", text(&out.stderr));
+        text(&out.stdout)
+    };
+    assert_eq!(read(&["cat", "-", "--format", "csv", "--as", "csv"]), CSV);
+    assert_eq!(read(&["cat", "-", "--format", "csv", "--as", "csv", "-o", "-"]), CSV);
+    let report = read(&["info", "-", "--format", "csv", "--json"]);
+    assert!(report.contains("\"rows\": 2"), "{report}");
+    let words = b"id,body\nd1,a river\nd2,the sea\n";
+    let out =
+        fed(&["index", "-", &at("words.tatami"), "--format", "csv", "--text", "body", "--id", "id"], words);
+    assert!(out.status.success(), "{}", text(&out.stderr));
+    assert!(fine(&["search", &at("words.tatami"), "river"]).contains("d1"));
+    #[cfg(feature = "sql")]
+    {
+        fine(&["convert", path(&csv(folder.path())), &at("rows.parquet")]);
+        let rows = std::fs::read(at("rows.parquet")).unwrap();
+        let out = fed(&["sql", "SELECT sum(a) AS a, sum(b) AS b FROM '-'", "--as", "csv"], &rows);
+        assert_eq!(text(&out.stdout), "a,b\n4,7.0\n", "{}", text(&out.stderr));
+    }
+}
+
+#[test]
+fn a_pipe_inside_an_array_does_not_block() {
+    let folder = tempfile::tempdir().unwrap();
+    let array = folder.path().join("a.tiledb");
+    fine(&["convert", path(&csv(folder.path())), path(&array), "--set", "dims=a"]);
+    let data = all_files(&array).into_iter().find(|file| file.ends_with("a0.tdb")).unwrap();
+    std::fs::remove_file(&data).unwrap();
+    pipe(&data);
+    pipe(&array.join("__fragments/stray"));
+    // Nobody writes into the pipes: a command that opens one to read would wait forever.
+    for verb in ["verify", "cat", "info"] {
+        let out = Command::new("timeout")
+            .args(["60", env!("CARGO_BIN_EXE_tess"), verb, path(&array)])
+            .output()
+            .unwrap();
+        assert_ne!(out.status.code(), Some(124), "tess {verb} waits for a pipe");
+        let is_refused = matches!(out.status.code(), Some(1 | 3));
+        assert!(verb == "info" || is_refused, "tess {verb}: {:?}: {}", out.status, text(&out.stderr));
+    }
+}
+
+#[test]
 fn devices_and_pipes_are_written_and_links_are_followed() {
     let folder = tempfile::tempdir().unwrap();
     let source = csv(folder.path());
@@ -163,6 +211,10 @@ fn no_control_character_of_a_file_reaches_the_terminal() {
     clean(&tess(&["cat", path(&target), "--columns", "\u{1b}none"]));
     let info = json_of(&["info", path(&target)]);
     assert_eq!(info["tables"][0]["columns"][1]["name"], evil);
+    let array = folder.path().join("a.tiledb");
+    fine(&["convert", path(&csv(folder.path())), path(&array), "--set", "dims=a"]);
+    fine(&["tiledb", "meta", path(&array), "--put", &format!("{evil}={evil}")]);
+    clean(&tess(&["tiledb", "meta", path(&array)]));
 }
 
 /// Runs `tess` without the right of the superuser to read every file.

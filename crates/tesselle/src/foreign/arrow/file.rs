@@ -4,14 +4,15 @@ use std::sync::{Arc, OnceLock};
 
 use arrow_buffer::Buffer;
 use arrow_ipc::reader::{FileDecoder, read_footer_length};
-use arrow_ipc::{Block, MetadataVersion, root_as_footer, root_as_message};
-use arrow_schema::{ArrowError, SchemaRef};
+use arrow_ipc::{Block, MetadataVersion, root_as_footer};
+use arrow_schema::SchemaRef;
 use bytes::Bytes;
 use tesselle_core::{
     ByteRange, Cost, Error, Known, Location, Plan, Predicate, Pushdown, Result, Scan, Step, Storage, Table,
     TableFacts, TableStats, Task,
 };
 
+use super::message::{broken, decompressed, metadata};
 use crate::foreign::guard::guarded;
 use crate::foreign::no_axes;
 use crate::foreign::writer::damaged;
@@ -28,12 +29,14 @@ pub(super) struct FileTable {
     version: MetadataVersion,
     dictionaries: Arc<[Block]>,
     batches: Vec<Block>,
+    /// The largest record batch that is decoded.
+    limit: u64,
     rows: OnceLock<Known<u64>>,
 }
 
 impl FileTable {
     /// Reads the footer.
-    pub(super) fn open(location: &Location) -> Result<Self> {
+    pub(super) fn open(location: &Location, limit: u64) -> Result<Self> {
         let size = location.size()?;
         let short = || Error::corrupt("the Arrow file ends before its footer").class("incomplete");
         let end = size.checked_sub(TRAILER).ok_or_else(short)?;
@@ -54,6 +57,7 @@ impl FileTable {
             version: footer.version(),
             dictionaries: dictionaries.collect::<Result<_>>()?,
             batches: batches.collect::<Result<_>>()?,
+            limit,
             rows: OnceLock::new(),
         })
     }
@@ -63,19 +67,11 @@ impl FileTable {
         let ranges: Vec<_> = self.batches.iter().map(|block| range(block, true)).collect();
         let mut rows = 0_u64;
         for bytes in self.location.read(&ranges)? {
-            let prefix = if bytes.starts_with(super::STREAM_MAGIC) { 8 } else { 4 };
-            let body = bytes.get(prefix..).ok_or_else(|| Error::corrupt("a record batch has no message"))?;
-            let message = root_as_message(body);
-            let message = message.map_err(broken)?;
-            let length = message.header_as_record_batch().map_or(0, |batch| batch.length());
+            let length = metadata(&bytes)?.header_as_record_batch().map_or(0, |batch| batch.length());
             rows = rows.saturating_add(u64::try_from(length).unwrap_or(0));
         }
         Ok(rows)
     }
-}
-
-fn broken(why: impl std::fmt::Display) -> Error {
-    Error::corrupt(format!("the Arrow file cannot be read: {why}"))
 }
 
 /// A block, checked to be before the footer.
@@ -138,6 +134,7 @@ impl Table for FileTable {
             version: self.version,
             projection: scan.column_indices(&self.schema)?,
             dictionaries: Arc::clone(&self.dictionaries),
+            limit: self.limit,
             decoder: OnceLock::new(),
         });
         let dictionaries: u64 = self.dictionaries.iter().map(size).sum();
@@ -149,6 +146,7 @@ impl Table for FileTable {
                 number,
                 block: *block,
                 cost,
+                largest: size(block),
                 state: State::New,
             })
         };
@@ -173,6 +171,7 @@ struct Shared {
     version: MetadataVersion,
     projection: Vec<usize>,
     dictionaries: Arc<[Block]>,
+    limit: u64,
     /// The decoder with all dictionaries, created by the first task that has read them.
     decoder: OnceLock<FileDecoder>,
 }
@@ -183,13 +182,18 @@ impl Shared {
         Step::Need(ranges.collect())
     }
 
-    fn decoder(&self, dictionaries: Vec<Bytes>) -> std::result::Result<FileDecoder, ArrowError> {
+    fn decoder(&self, dictionaries: Vec<Bytes>) -> Result<FileDecoder> {
         let decoder = FileDecoder::new(Arc::clone(&self.schema), self.version);
         let mut decoder = decoder.with_projection(self.projection.clone());
         for (block, bytes) in self.dictionaries.iter().zip(dictionaries) {
-            decoder.read_dictionary(block, &Buffer::from(bytes))?;
+            self.decompressed(block, &bytes)?;
+            decoder.read_dictionary(block, &Buffer::from(bytes)).map_err(|e| damaged("Arrow", e))?;
         }
         Ok(decoder)
+    }
+
+    fn decompressed(&self, block: &Block, bytes: &[u8]) -> Result<u64> {
+        decompressed(bytes, block.metaDataLength().cast_unsigned() as usize, self.limit)
     }
 }
 
@@ -197,6 +201,8 @@ enum State {
     New,
     Dictionaries,
     Batch,
+    /// The batch was fetched, and its size is known.
+    Decode(Bytes),
     Done,
 }
 
@@ -206,12 +212,14 @@ struct BatchTask {
     number: usize,
     block: Block,
     cost: Cost,
+    /// The bytes of the batch, as far as they are known.
+    largest: u64,
     state: State,
 }
 
 impl BatchTask {
-    fn damaged(&self, error: ArrowError) -> Error {
-        damaged("Arrow", error).file(self.shared.path.as_str()).piece(format!("record batch {}", self.number))
+    fn placed(&self, error: Error) -> Error {
+        error.file(self.shared.path.as_str()).piece(format!("record batch {}", self.number))
     }
 
     fn ask_for_batch(&mut self) -> Step {
@@ -225,26 +233,39 @@ impl Task for BatchTask {
         self.cost
     }
 
+    fn largest_piece(&self) -> u64 {
+        self.largest
+    }
+
     fn step(&mut self, fetched: Vec<Bytes>) -> Result<Step> {
-        match self.state {
+        match std::mem::replace(&mut self.state, State::Done) {
             State::New if self.shared.decoder.get().is_some() => Ok(self.ask_for_batch()),
             State::New => {
                 self.state = State::Dictionaries;
                 Ok(self.shared.need(&*self.shared.dictionaries))
             }
             State::Dictionaries => {
-                let decoder = guarded("Arrow", || self.shared.decoder(fetched).map_err(|e| self.damaged(e)))?;
+                let decoder =
+                    guarded("Arrow", || self.shared.decoder(fetched)).map_err(|e| self.placed(e))?;
                 self.shared.decoder.get_or_init(|| decoder);
                 Ok(self.ask_for_batch())
             }
             State::Batch => {
-                self.state = State::Done;
                 let bytes = fetched.into_iter().next().unwrap_or_default();
+                let stated = guarded("Arrow", || self.shared.decompressed(&self.block, &bytes));
+                self.largest = stated.map_err(|error| self.placed(error))?;
+                self.state = State::Decode(bytes);
+                // Nothing more is fetched; the size is checked before the next step.
+                Ok(Step::Need(Vec::new()))
+            }
+            State::Decode(bytes) => {
                 let decoder =
                     self.shared.decoder.get().ok_or_else(|| Error::internal("a batch has no decoder"))?;
                 let buffer = Buffer::from(bytes);
-                let read = || decoder.read_record_batch(&self.block, &buffer).map_err(|e| self.damaged(e));
-                Ok(guarded("Arrow", read)?.map_or(Step::Done, Step::Batch))
+                let read =
+                    || decoder.read_record_batch(&self.block, &buffer).map_err(|e| damaged("Arrow", e));
+                let batch = guarded("Arrow", read).map_err(|error| self.placed(error))?;
+                Ok(batch.map_or(Step::Done, Step::Batch))
             }
             State::Done => Ok(Step::Done),
         }

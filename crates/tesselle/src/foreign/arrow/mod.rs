@@ -2,6 +2,7 @@
 
 mod dictionaries;
 mod file;
+mod message;
 mod stream;
 mod write;
 
@@ -46,12 +47,13 @@ impl Format for ArrowIpc {
         super::sniff(self, probe, &[MAGIC, STREAM_MAGIC])
     }
 
-    fn open(&self, location: &Location, _options: &OpenOptions) -> Result<Arc<dyn Container>> {
+    fn open(&self, location: &Location, options: &OpenOptions) -> Result<Arc<dyn Container>> {
+        let limit = options.limits.piece_bytes;
         let head = location.read_range(0..location.size()?.min(MAGIC.len() as u64))?;
         let (table, version): (Arc<dyn Table>, _) = if head.starts_with(MAGIC) {
-            (Arc::new(FileTable::open(location).in_file(location.path())?), "file")
+            (Arc::new(FileTable::open(location, limit).in_file(location.path())?), "file")
         } else {
-            (Arc::new(StreamTable::open(location).in_file(location.path())?), "stream")
+            (Arc::new(StreamTable::open(location, limit).in_file(location.path())?), "stream")
         };
         Ok(Arc::new(FileContainer::new(self.name(), version, location, table)))
     }

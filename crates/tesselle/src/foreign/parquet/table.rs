@@ -8,7 +8,9 @@ use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, RowSelection};
 use parquet::errors::ParquetError;
-use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
+use parquet::file::metadata::{
+    ColumnChunkMetaData, PageIndexPolicy, ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData,
+};
 use tesselle_core::{
     ColumnStats, Cost, Error, Known, Location, Plan, Predicate, Pushdown, Result, Scan, Storage, Table,
     TableFacts, TableStats, Task,
@@ -123,6 +125,7 @@ impl ParquetTable {
                 Some(predicate) => bloom_tests(group, predicate, &self.schema, &|c| self.converter(c)).into(),
                 None => Arc::default(),
             };
+            let largest_page = self.largest_page(number, group, &projection.mask);
             for (at, rows) in parts.into_iter().enumerate() {
                 left = left.saturating_sub(rows.count as u64);
                 let cost = cost(group, &projection.mask, rows.count, batch_rows);
@@ -136,6 +139,7 @@ impl ParquetTable {
                     batch_rows,
                     blooms: Arc::clone(&blooms),
                     cost: Cost { pieces: u64::from(at == 0), ..cost },
+                    largest_page,
                     state: State::default(),
                 };
                 plan.tasks.push(Box::new(task) as Box<dyn Task>);
@@ -145,6 +149,18 @@ impl ParquetTable {
             }
         }
         Ok(plan)
+    }
+
+    /// The decoded bytes of the largest page of a row group, as far as its offset index shows: it is at least as large as
+    /// the average one. Without this index the number of pages is not known.
+    fn largest_page(&self, number: usize, group: &RowGroupMetaData, mask: &ProjectionMask) -> u64 {
+        let index = self.parquet().offset_index().and_then(|groups| groups.get(number));
+        let average = |(leaf, column): (usize, &ColumnChunkMetaData)| {
+            let listed = index?.get(leaf).filter(|_| mask.leaf_included(leaf))?.page_locations().len() as u64;
+            let pages = listed + u64::from(column.dictionary_page_offset().is_some());
+            Some(u64::try_from(column.uncompressed_size()).ok()?.div_ceil(pages.max(1)))
+        };
+        group.columns().iter().enumerate().filter_map(average).max().unwrap_or(0)
     }
 
     /// The columns of `scan`, as the reader accepts and returns them.

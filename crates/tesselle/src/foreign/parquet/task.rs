@@ -33,6 +33,7 @@ pub(super) struct GroupTask {
     pub(super) batch_rows: usize,
     pub(super) blooms: Arc<[BloomTest]>,
     pub(super) cost: Cost,
+    pub(super) largest_page: u64,
     pub(super) state: State,
 }
 
@@ -109,6 +110,10 @@ impl GroupTask {
 impl Task for GroupTask {
     fn cost(&self) -> Cost {
         self.cost
+    }
+
+    fn largest_piece(&self) -> u64 {
+        self.largest_page
     }
 
     fn step(&mut self, fetched: Vec<Bytes>) -> Result<Step> {
