@@ -33,7 +33,7 @@ impl Container for FileContainer {
 
     fn table(&self, name: &str) -> Result<Arc<dyn Table>> {
         if name.is_empty() {
-            return Ok(Arc::new(FileTable::new(self.file.clone())?));
+            return Ok(Arc::new(FileTable::try_new(self.file.clone())?));
         }
         Err(Error::not_found(format!("table '{name}' does not exist"))
             .hint("a tatami file has a single table with an empty name"))

@@ -20,7 +20,7 @@ use crate::meta::trailer::{MIN_FILE_LEN, TRAILER_LEN, Trailer};
 use crate::meta::types::{LogicalType, RecordKind};
 use crate::read::column::Decoding;
 use crate::read::dictionary::ValueDictionary;
-use crate::read::payload::Profile;
+use crate::read::payload::PayloadReader;
 use crate::read::schema::to_arrow;
 
 /// Bytes read first from the end: footers are small, so one request usually covers trailer and footer.
@@ -212,8 +212,8 @@ impl File {
         &self.inner.options
     }
 
-    pub(crate) fn profile(&self) -> Profile<'_> {
-        Profile { extension: &self.inner.footer.extension, limits: &self.inner.options.limits }
+    pub(crate) fn profile(&self) -> PayloadReader<'_> {
+        PayloadReader { extension: &self.inner.footer.extension, limits: &self.inner.options.limits }
     }
 
     pub(crate) fn known_live(&self) -> &OnceLock<Option<BooleanBuffer>> {

@@ -26,7 +26,7 @@ pub(crate) struct FileTable {
 
 impl FileTable {
     /// Loads the live rows, if some are deleted.
-    pub(crate) fn new(file: File) -> Result<Self> {
+    pub(crate) fn try_new(file: File) -> Result<Self> {
         let rows = file.live_rows()?;
         Ok(Self { file, rows })
     }

@@ -9,7 +9,7 @@ use tesselle_core::{
 };
 
 use crate::container::File;
-use crate::{meta, repair, write};
+use crate::{meta, repair, rewrite, write};
 
 /// The name of the format.
 pub(crate) const NAME: &str = "tet";
@@ -76,7 +76,7 @@ impl Format for Tet {
         write: &WriteOptions,
         driver: &Driver,
     ) -> Result<Option<Rewritten>> {
-        write::rewrite_with(source, target, open, write, driver)
+        rewrite::rewrite_with(source, target, open, write, driver)
     }
 
     fn newest(&self) -> Option<Settings> {
@@ -86,7 +86,7 @@ impl Format for Tet {
     }
 
     fn append(&self, request: AppendRequest<'_>, driver: &Driver) -> Result<Summary> {
-        write::grow::append(&request, driver)
+        write::append(&request, driver)
     }
 
     fn repair(

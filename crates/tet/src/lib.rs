@@ -16,6 +16,7 @@ mod notes;
 mod open;
 mod read;
 mod repair;
+mod rewrite;
 mod verify;
 mod write;
 
@@ -24,7 +25,8 @@ pub use format::Tet;
 pub use meta::footer::HistoryRow;
 pub use meta::index::{Codec, MemoryBudget};
 pub use meta::metadata::{AxisLabels, DatasetMetadata, FileMetadata, Metadata};
+pub use rewrite::{FooterChange, RewriteOptions, rewrite};
 pub use write::{
-    Alignment, DatasetSpec, Footer, FooterChange, FooterSpec, RewriteOptions, WriteOptions, Writer,
-    WriterOptions, default_chunk_shape, extend, remove, rename, rewrite, write_array,
+    Alignment, DatasetSpec, Footer, FooterSpec, WriteOptions, Writer, WriterOptions, default_chunk_shape,
+    extend, remove, rename, write_array,
 };

@@ -111,7 +111,7 @@ struct Listing<'a> {
 }
 
 impl<'a> Listing<'a> {
-    fn new(root: &'a Location) -> Result<Self> {
+    fn try_new(root: &'a Location) -> Result<Self> {
         let listed = entries(root)?;
         if listed.is_empty() {
             // The only place where a missing folder is an error.
@@ -148,7 +148,7 @@ impl ArrayDirectory {
     }
 
     fn load_once(root: &Location, limit: u64) -> Result<Self> {
-        let listing = Listing::new(root)?;
+        let listing = Listing::try_new(root)?;
         let mut out = Self::default();
         out.load_schemas(&listing)?;
         out.load_commits(&listing, limit)?;

@@ -40,7 +40,7 @@ use cell::{Cell, F16, F32, F64, Integer, Integral, Number};
 pub use op::ReduceOp;
 pub use quantile::{Quantiles, quantile};
 pub use result::{Reduced, Values};
-use run::Job;
+use run::Reduction;
 use shape::Shape;
 
 use crate::array::{ArrayView, DType};
@@ -70,7 +70,7 @@ pub fn reduce(
     axes: &[usize],
     driver: &Driver,
 ) -> Result<Reduced> {
-    let shape = Shape::new(array, region, axes)?;
+    let shape = Shape::try_new(array, region, axes)?;
     let values = match op {
         // These need no data.
         ReduceOp::Count => Values::repeated(i128::from(shape.reduced_cells), shape.kept_cells)?,
@@ -83,48 +83,48 @@ pub fn reduce(
             Values::of_nothing(op.is_float(array.dtype()), shape.kept_cells)?
         }
         _ => {
-            let job = Job::new(array, region, op, &shape, driver)?;
+            let reduction = Reduction::try_new(array, region, op, &shape, driver)?;
             match array.dtype() {
-                DType::I8 => integers::<Integral<i8>>(&job),
-                DType::I16 => integers::<Integral<i16>>(&job),
-                DType::I32 => integers::<Integral<i32>>(&job),
-                DType::I64 => integers::<Integral<i64>>(&job),
-                DType::U8 => integers::<Integral<u8>>(&job),
-                DType::U16 => integers::<Integral<u16>>(&job),
-                DType::U32 => integers::<Integral<u32>>(&job),
-                DType::U64 => integers::<Integral<u64>>(&job),
-                DType::F16 => floats::<F16>(&job),
-                DType::F32 => floats::<F32>(&job),
-                DType::F64 => floats::<F64>(&job),
+                DType::I8 => integers::<Integral<i8>>(&reduction),
+                DType::I16 => integers::<Integral<i16>>(&reduction),
+                DType::I32 => integers::<Integral<i32>>(&reduction),
+                DType::I64 => integers::<Integral<i64>>(&reduction),
+                DType::U8 => integers::<Integral<u8>>(&reduction),
+                DType::U16 => integers::<Integral<u16>>(&reduction),
+                DType::U32 => integers::<Integral<u32>>(&reduction),
+                DType::U64 => integers::<Integral<u64>>(&reduction),
+                DType::F16 => floats::<F16>(&reduction),
+                DType::F32 => floats::<F32>(&reduction),
+                DType::F64 => floats::<F64>(&reduction),
             }?
         }
     };
     Ok(Reduced { op, shape: shape.kept_shape, values })
 }
 
-fn integers<C: Cell<Value: Integer>>(job: &Job<'_>) -> Result<Values> {
-    match job.op() {
-        ReduceOp::Sum | ReduceOp::Mean => job.run::<integer_sum::IntegerSum<C>>(),
-        _ => numbers::<C>(job),
+fn integers<C: Cell<Value: Integer>>(reduction: &Reduction<'_>) -> Result<Values> {
+    match reduction.op() {
+        ReduceOp::Sum | ReduceOp::Mean => reduction.run::<integer_sum::IntegerSum<C>>(),
+        _ => numbers::<C>(reduction),
     }
 }
 
-fn floats<C: Cell>(job: &Job<'_>) -> Result<Values> {
-    match job.op() {
-        ReduceOp::Sum | ReduceOp::Mean => job.run::<float_sum::FloatSum<C>>(),
-        _ => numbers::<C>(job),
+fn floats<C: Cell>(reduction: &Reduction<'_>) -> Result<Values> {
+    match reduction.op() {
+        ReduceOp::Sum | ReduceOp::Mean => reduction.run::<float_sum::FloatSum<C>>(),
+        _ => numbers::<C>(reduction),
     }
 }
 
-fn numbers<C: Cell<Value: Number>>(job: &Job<'_>) -> Result<Values> {
-    match job.op() {
-        ReduceOp::Min => job.run::<min_max::MinMax<C, false>>(),
-        ReduceOp::Max => job.run::<min_max::MinMax<C, true>>(),
-        ReduceOp::ArgMin => job.run::<arg::Arg<C, false>>(),
-        ReduceOp::ArgMax => job.run::<arg::Arg<C, true>>(),
-        ReduceOp::Var | ReduceOp::Std => job.run::<moments::Moments<C>>(),
+fn numbers<C: Cell<Value: Number>>(reduction: &Reduction<'_>) -> Result<Values> {
+    match reduction.op() {
+        ReduceOp::Min => reduction.run::<min_max::MinMax<C, false>>(),
+        ReduceOp::Max => reduction.run::<min_max::MinMax<C, true>>(),
+        ReduceOp::ArgMin => reduction.run::<arg::Arg<C, false>>(),
+        ReduceOp::ArgMax => reduction.run::<arg::Arg<C, true>>(),
+        ReduceOp::Var | ReduceOp::Std => reduction.run::<moments::Moments<C>>(),
         ReduceOp::Count | ReduceOp::NanCount | ReduceOp::Sum | ReduceOp::Mean => {
-            job.run::<nan::NanCount<C>>()
+            reduction.run::<nan::NanCount<C>>()
         }
     }
 }

@@ -49,7 +49,7 @@ pub fn quantile(
     if !(0.0..=1.0).contains(&level) {
         return Err(Error::invalid(format!("{level} is not between 0 and 1")));
     }
-    let shape = Shape::new(array, region, axes)?;
+    let shape = Shape::try_new(array, region, axes)?;
     let mut values = Vec::new();
     if shape.kept_cells > 0 {
         if shape.reduced_cells == 0 {

@@ -22,7 +22,7 @@ const UNITS: usize = 512;
 const UNIT_MEMORY: usize = 64 << 20;
 
 /// A reduction, planned.
-pub(super) struct Job<'a> {
+pub(super) struct Reduction<'a> {
     cut: Cut<'a>,
     grid: TileGrid,
     op: ReduceOp,
@@ -40,8 +40,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl<'a> Job<'a> {
-    pub(super) fn new(
+impl<'a> Reduction<'a> {
+    pub(super) fn try_new(
         array: &'a dyn ArrayView,
         region: &Region,
         op: ReduceOp,
@@ -78,8 +78,8 @@ impl<'a> Job<'a> {
         let accumulators = outputs.saturating_mul(F::BYTES);
         let chunks = (UNITS / self.groups).min(UNIT_MEMORY / accumulators.max(1)).clamp(1, self.tiles);
         let values = Values::of_nothing(self.op.is_float(self.cut.array.dtype()), self.shape.kept_cells)?;
-        let run = Run::<F> {
-            job: self,
+        let run = FoldRun::<F> {
+            reduction: self,
             chunks,
             next: AtomicUsize::new(0),
             stopped: AtomicBool::new(false),
@@ -180,8 +180,8 @@ impl<'a> Job<'a> {
 }
 
 /// State shared by the threads of one run.
-struct Run<'a, F> {
-    job: &'a Job<'a>,
+struct FoldRun<'a, F> {
+    reduction: &'a Reduction<'a>,
     chunks: usize,
     next: AtomicUsize,
     stopped: AtomicBool,
@@ -210,7 +210,7 @@ struct Buffers {
     axes: Vec<Axis>,
 }
 
-impl<F: Fold> Run<'_, F> {
+impl<F: Fold> FoldRun<'_, F> {
     /// Processes units until none are left.
     fn work(&self) -> Result<()> {
         let done = self.units();
@@ -221,26 +221,27 @@ impl<F: Fold> Run<'_, F> {
     }
 
     fn units(&self) -> Result<()> {
-        let job = self.job;
+        let reduction = self.reduction;
         let mut buffers = Buffers::default();
         let none = TilePart { tile: 0, first: 0, len: 0, index: 0, extent: 0 };
-        let mut parts = vec![none; job.grid.axes.len()];
+        let mut parts = vec![none; reduction.grid.axes.len()];
         while !self.stopped.load(Ordering::Relaxed) {
             let unit = self.next.fetch_add(1, Ordering::Relaxed);
             let (group, chunk) = (unit / self.chunks, unit % self.chunks);
-            if group >= job.groups {
+            if group >= reduction.groups {
                 break;
             }
-            job.locate(false, group, &mut parts);
-            let outputs = job.outputs(&parts);
+            reduction.locate(false, group, &mut parts);
+            let outputs = reduction.outputs(&parts);
             let mut fold = F::new(outputs);
-            let mut tiles = chunk * job.tiles / self.chunks..(chunk + 1) * job.tiles / self.chunks;
+            let mut tiles =
+                chunk * reduction.tiles / self.chunks..(chunk + 1) * reduction.tiles / self.chunks;
             while !tiles.is_empty() {
                 self.tiles(&mut fold, &mut tiles, &mut parts, &mut buffers)?;
             }
             if let Some(fold) = self.merged(group, chunk, fold, outputs) {
-                let answers = fold.finish(job.op, job.shape.reduced_cells);
-                job.place(&parts, &answers, &mut lock(&self.result));
+                let answers = fold.finish(reduction.op, reduction.shape.reduced_cells);
+                reduction.place(&parts, &answers, &mut lock(&self.result));
             }
         }
         Ok(())
@@ -270,24 +271,24 @@ impl<F: Fold> Run<'_, F> {
         parts: &mut [TilePart],
         buffers: &mut Buffers,
     ) -> Result<()> {
-        let job = self.job;
-        let (most, most_bytes) = job.cut.group();
+        let reduction = self.reduction;
+        let (most, most_bytes) = reduction.cut.group();
         let (mut pieces, mut places, mut bytes) = (Vec::new(), Vec::new(), 0_u64);
         // No target: the tile itself is folded.
         let nowhere = Target { first: &[], shape: &[] };
         while pieces.len() < most && bytes < most_bytes {
             let Some(tile) = tiles.next() else { break };
-            job.locate(true, tile, parts);
-            let piece = job.cut.piece(&job.grid, parts, nowhere)?;
+            reduction.locate(true, tile, parts);
+            let piece = reduction.cut.piece(&reduction.grid, parts, nowhere)?;
             bytes = bytes.saturating_add(piece.bytes);
             pieces.push(piece);
             places.push(parts.to_vec());
         }
-        let mut request = Request::new(&job.cut, pieces)?;
-        let fetched = request.fetch(job.cut.array, job.driver)?;
+        let mut request = Request::new(&reduction.cut, pieces)?;
+        let fetched = request.fetch(reduction.cut.array, reduction.driver)?;
         for (at, (piece, parts)) in request.pieces().iter().zip(&places).enumerate() {
-            job.driver.check_canceled()?;
-            let cells = request.cells(at, job.cut.array, &fetched, &mut buffers.tile)?;
+            reduction.driver.check_canceled()?;
+            let cells = request.cells(at, reduction.cut.array, &fetched, &mut buffers.tile)?;
             self.tile(fold, piece, parts, &cells, (&mut buffers.axes, &mut buffers.gathered));
         }
         Ok(())
@@ -301,13 +302,13 @@ impl<F: Fold> Run<'_, F> {
         cells: &[u8],
         (axes, gathered): (&mut Vec<Axis>, &mut Vec<u8>),
     ) {
-        let job = self.job;
+        let reduction = self.reduction;
         axes.clear();
         let (mut out, mut index, mut count) = (1, 0, 1_u64);
         for (axis, part) in parts.iter().enumerate().rev() {
-            let (len, reduced) = (part.len as usize, job.shape.reduced[axis]);
+            let (len, reduced) = (part.len as usize, reduction.shape.reduced[axis]);
             let src = piece.copy.axes.get(axis).map_or(0, |axis| axis.src);
-            let stride = job.strides[axis];
+            let stride = reduction.strides[axis];
             count *= part.len;
             if reduced {
                 index += part.index * stride;
@@ -319,8 +320,8 @@ impl<F: Fold> Run<'_, F> {
         }
         axes.reverse();
         fold_box(fold, cells, axes, index, gathered);
-        let bytes = count * job.size as u64;
-        job.driver.counters().add(&RunStats { read: 1, bytes_decoded: bytes, ..RunStats::default() });
-        job.driver.progress().advance(bytes);
+        let bytes = count * reduction.size as u64;
+        reduction.driver.counters().add(&RunStats { read: 1, bytes_decoded: bytes, ..RunStats::default() });
+        reduction.driver.progress().advance(bytes);
     }
 }

@@ -19,7 +19,7 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    pub(super) fn new(array: &dyn ArrayView, region: &Region, axes: &[usize]) -> Result<Self> {
+    pub(super) fn try_new(array: &dyn ArrayView, region: &Region, axes: &[usize]) -> Result<Self> {
         let rank = array.shape().len();
         if region.spans.len() != rank {
             return Err(Error::internal("region and array differ in rank"));

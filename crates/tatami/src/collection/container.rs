@@ -55,7 +55,7 @@ impl Container for CollectionContainer {
             return Err(Error::not_found(format!("table '{name}' does not exist"))
                 .hint("a collection has a single table with an empty name"));
         }
-        Ok(Arc::new(CollectionTable::new(self.collection.clone())?))
+        Ok(Arc::new(CollectionTable::try_new(self.collection.clone())?))
     }
 
     fn chunks(&self, limit: Option<usize>) -> Result<Vec<Value>> {

@@ -141,7 +141,7 @@ pub(crate) fn common_metadata(files: &[File]) -> Vec<(String, String)> {
 
 fn merge_files(files: &[File], mut sink: Box<dyn Sink>, driver: &Driver) -> Result<Summary> {
     let key = files.first().and_then(|f| f.footer().schema.sort_key());
-    let rows = |file: &File| scan(&FileTable::new(file.clone())?, &Scan::all(), driver, Order::Plan);
+    let rows = |file: &File| scan(&FileTable::try_new(file.clone())?, &Scan::all(), driver, Order::Plan);
     let Some(key) = key else {
         for file in files {
             for batch in rows(file)? {

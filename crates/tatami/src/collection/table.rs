@@ -28,7 +28,7 @@ pub(crate) struct CollectionTable {
 }
 
 impl CollectionTable {
-    pub(crate) fn new(collection: Collection) -> Result<Self> {
+    pub(crate) fn try_new(collection: Collection) -> Result<Self> {
         let first = collection.members().first().map(|member| collection.open_member(member)).transpose()?;
         Ok(Self { collection, first, rows: OnceLock::new() })
     }

@@ -30,7 +30,7 @@ pub(crate) mod features {
 
 /// The values that the DICTIONARY pages of a column share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ValueDictionary {
+pub(crate) struct DictionaryEntry {
     pub(crate) column: u64,
     pub(crate) offset: u64,
     /// Size of the stored payload in bytes.
@@ -42,7 +42,7 @@ pub(crate) struct ValueDictionary {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Extension {
     pub(crate) features: u64,
-    pub(crate) dictionaries: Vec<ValueDictionary>,
+    pub(crate) dictionaries: Vec<DictionaryEntry>,
 }
 
 impl Extension {
@@ -52,7 +52,7 @@ impl Extension {
     }
 
     /// The value dictionary of a column.
-    pub(crate) fn dictionary(&self, column: usize) -> Option<&ValueDictionary> {
+    pub(crate) fn dictionary(&self, column: usize) -> Option<&DictionaryEntry> {
         self.dictionaries.iter().find(|d| d.column == column as u64)
     }
 
@@ -61,7 +61,7 @@ impl Extension {
         let n = cursor.uvarint()?;
         let n = cursor.count(n, 4)?;
         let dictionaries = (0..n).map(|_| {
-            Ok(ValueDictionary {
+            Ok(DictionaryEntry {
                 column: cursor.uvarint()?,
                 offset: cursor.uvarint()?,
                 stored: cursor.uvarint()?,

@@ -12,19 +12,19 @@ use crate::meta::types::Codec;
 
 /// The parameters of decoding a payload.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Profile<'a> {
+pub(crate) struct PayloadReader<'a> {
     pub(crate) extension: &'a Extension,
     pub(crate) limits: &'a Limits,
 }
 
-impl Profile<'_> {
+impl PayloadReader<'_> {
     /// Checks and decompresses the payload of the record at `offset`.
     pub(crate) fn open<'b>(&self, record: &Record, stored: &'b [u8], offset: u64) -> Result<Cow<'b, [u8]>> {
         record.check(stored, offset)?;
         self.decompress(record, stored, offset)
     }
 
-    /// Like [`Profile::open`], for a run of a column that may have a content dictionary.
+    /// Like [`PayloadReader::open`], for a run of a column that may have a content dictionary.
     pub(crate) fn open_run<'b>(
         &self,
         record: &Record,

@@ -14,16 +14,16 @@ use crate::open::File;
 const WINDOW: u64 = 1 << 20;
 
 /// The readable part of a file.
-pub(super) enum Located {
+pub(super) enum FooterSearch {
     /// A valid footer, and the damage that was ignored.
     File(File, Vec<(Outcome, String)>),
     /// No footer: the reason why the file was refused.
     Lost(Error),
 }
 
-pub(super) fn locate(source: &Location, options: &OpenOptions) -> Result<Located> {
+pub(super) fn locate(source: &Location, options: &OpenOptions) -> Result<FooterSearch> {
     let refused = match File::open(source, options) {
-        Ok(file) => return Ok(Located::File(file, Vec::new())),
+        Ok(file) => return Ok(FooterSearch::File(file, Vec::new())),
         Err(error) if error.kind() == ErrorKind::Io => return Err(error),
         Err(error) => error,
     };
@@ -36,12 +36,12 @@ pub(super) fn locate(source: &Location, options: &OpenOptions) -> Result<Located
         if end < size {
             notes.push((Outcome::Repaired, format!("dropped {} bytes after the trailer", size - end)));
         }
-        return Ok(Located::File(file, notes));
+        return Ok(FooterSearch::File(file, notes));
     }
     if let Some((file, outcome, how)) = repair_footer(source, size, options)? {
-        return Ok(Located::File(file, vec![(Outcome::Repaired, overlooked), (outcome, how)]));
+        return Ok(FooterSearch::File(file, vec![(Outcome::Repaired, overlooked), (outcome, how)]));
     }
-    Ok(Located::Lost(refused))
+    Ok(FooterSearch::Lost(refused))
 }
 
 /// The end of the last trailer with a footer that matches its checksum.

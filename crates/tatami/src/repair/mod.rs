@@ -36,8 +36,10 @@ pub(crate) fn repair(
     // Strings are copied as bytes: a repair does not check UTF-8.
     let options = options.clone().with_text_as_binary(true);
     let (file, notes) = match locate::locate(source, &options)? {
-        locate::Located::File(file, notes) => (file, notes),
-        locate::Located::Lost(error) => return records::salvage(source, target, &options, driver, &error),
+        locate::FooterSearch::File(file, notes) => (file, notes),
+        locate::FooterSearch::Lost(error) => {
+            return records::salvage(source, target, &options, driver, &error);
+        }
     };
     let mut repaired = Repaired::default();
     let mut report = Report::new(Depth::Deep);

@@ -10,7 +10,7 @@ use tesselle_core::{Driver, Error, Location, OpenOptions, Outcome, Repaired, Res
 use crate::meta::extension::{Extension, features};
 use crate::meta::header::HEADER_LEN;
 use crate::meta::record::{RECORD_LEN, Record};
-use crate::read::payload::Profile;
+use crate::read::payload::PayloadReader;
 use crate::write::options::WriterOptions;
 use crate::write::writer::Writer;
 
@@ -84,7 +84,7 @@ fn row(
 ) -> Result<RecordBatch> {
     let extension = Extension { features: features::LZ4, ..Extension::default() };
     let opened =
-        Profile { extension: &extension, limits: &options.limits }.decompress(record, stored, offset);
+        PayloadReader { extension: &extension, limits: &options.limits }.decompress(record, stored, offset);
     let decompressed = opened.is_ok();
     let payload = opened.unwrap_or(stored.into());
     let columns: Vec<ArrayRef> = vec![

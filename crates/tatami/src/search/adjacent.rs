@@ -9,7 +9,7 @@ use super::cursor::PostingCursor;
 use super::inverted::{BAD_POSITIONS, InvertedIndex};
 use super::meta::Positions;
 use super::meta::positions::{self, TOKEN_BITS};
-use super::query::{Field, Phrase};
+use super::query::{Phrase, SearchField};
 use super::retrieve::Phrases;
 
 /// Decides from the positions of words whether they are next to each other.
@@ -112,10 +112,10 @@ fn keep_followed(starts: &mut Vec<u32>, positions: &[u32], distance: u32) {
 }
 
 /// The number of a field in positions: the order in which documents are indexed.
-fn number(field: Field) -> u32 {
+fn number(field: SearchField) -> u32 {
     match field {
-        Field::Body => 0,
-        Field::Title => 1,
-        Field::Url => 3,
+        SearchField::Body => 0,
+        SearchField::Title => 1,
+        SearchField::Url => 3,
     }
 }

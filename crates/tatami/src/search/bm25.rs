@@ -23,12 +23,12 @@ pub fn contribution(idf: f32, freq: u32) -> f32 {
 
 /// Contributions of one term.
 #[derive(Debug, Clone)]
-pub(crate) struct Weight {
+pub(crate) struct TermWeight {
     idf: f32,
     table: [f32; TABLE],
 }
 
-impl Weight {
+impl TermWeight {
     pub(crate) fn new(idf: f32) -> Self {
         let mut table = [0.0; TABLE];
         for (freq, slot) in table.iter_mut().enumerate() {
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn the_table_matches_the_formula() {
-        let weight = Weight::new(idf(1000, 17));
+        let weight = TermWeight::new(idf(1000, 17));
         for freq in [0, 1, 63, 64, 65, 70_000] {
             assert_eq!(weight.of(freq).to_bits(), contribution(idf(1000, 17), freq).to_bits());
         }

@@ -155,7 +155,7 @@ fn remaining(segment: &Segment, deletion: &Deletion, driver: &Driver) -> Result<
 
 fn delete_ids(segment: &Segment, ids: &[Vec<u8>], live: &mut LiveDocs, driver: &Driver) -> Result<()> {
     let wanted: HashSet<&[u8]> = ids.iter().map(Vec::as_slice).collect();
-    let table = FileTable::new(segment.file().clone())?;
+    let table = FileTable::try_new(segment.file().clone())?;
     let schema = table.schema();
     let name = schema.fields().get(columns::DOC_ID).map(|field| field.name().clone());
     let plan = table.plan(&Scan::all().columns(name))?;

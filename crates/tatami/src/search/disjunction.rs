@@ -5,7 +5,7 @@
 
 use tesselle_codec::Result;
 
-use super::bm25::Weight;
+use super::bm25::TermWeight;
 use super::cursor::PostingCursor;
 use super::meta::LiveDocs;
 use super::top::Collector;
@@ -14,7 +14,7 @@ use super::top::Collector;
 #[derive(Debug)]
 pub(crate) struct Clause {
     pub(crate) cursor: PostingCursor,
-    pub(crate) weight: Weight,
+    pub(crate) weight: TermWeight,
     /// How often the query contains it.
     pub(crate) times: u32,
     /// Its max contribution to any document, per occurrence in the query.

@@ -13,7 +13,7 @@ use crate::table::FileTable;
 
 /// The live documents of a segment that match `predicate`; reads only its columns.
 pub(crate) fn allowed(segment: &Segment, predicate: &Predicate, driver: &Driver) -> Result<LiveDocs> {
-    let table = FileTable::new(segment.file().clone())?;
+    let table = FileTable::try_new(segment.file().clone())?;
     let schema = table.schema();
     let predicate = &predicate.bind(&schema)?;
     let mut columns: Vec<&str> = predicate.columns().into_iter().collect();

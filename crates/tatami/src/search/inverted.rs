@@ -9,7 +9,7 @@ use tesselle_core::{Error, Result};
 
 use super::cursor::PostingCursor;
 use super::meta::{
-    Dictionary, DictionaryKind, Entry, LiveDocs, Positions, Postings, RunSource, SkipTable, Skips,
+    Dictionary, DictionaryKind, LiveDocs, Positions, Postings, RunSource, SkipTable, Skips, TermEntry,
 };
 
 const WHAT: &str = "inverted index";
@@ -41,7 +41,7 @@ pub(crate) struct InvertedIndex {
     live: Option<LiveDocs>,
     /// Cache of recent lookups: a query looks up each of its terms more than once, and terms recur between
     /// queries.
-    known: Mutex<HashMap<Box<[u8]>, Option<(u64, Entry)>>>,
+    known: Mutex<HashMap<Box<[u8]>, Option<(u64, TermEntry)>>>,
     /// The lists that were walked lately.
     lists: Mutex<Lists>,
     /// Whether payloads are slices of a run in memory, which take no memory of their own.
@@ -118,12 +118,12 @@ impl InvertedIndex {
     }
 
     /// The dictionary entry of `term`.
-    pub(crate) fn lookup(&self, term: &[u8]) -> Result<Option<Entry>> {
+    pub(crate) fn lookup(&self, term: &[u8]) -> Result<Option<TermEntry>> {
         Ok(self.numbered(term)?.map(|(_, entry)| entry))
     }
 
     /// The number of `term` in ascending order, and its dictionary entry.
-    pub(crate) fn numbered(&self, term: &[u8]) -> Result<Option<(u64, Entry)>> {
+    pub(crate) fn numbered(&self, term: &[u8]) -> Result<Option<(u64, TermEntry)>> {
         if let Some(entry) = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(term) {
             return Ok(*entry);
         }
@@ -137,10 +137,10 @@ impl InvertedIndex {
     }
 
     /// The postings that `entry` names.
-    pub(crate) fn cursor(&self, entry: Entry) -> Result<PostingCursor> {
+    pub(crate) fn cursor(&self, entry: TermEntry) -> Result<PostingCursor> {
         let cursor = match entry {
-            Entry::Singleton { doc, freq, .. } => PostingCursor::singleton(doc, freq),
-            Entry::List { list, .. } => {
+            TermEntry::Singleton { doc, freq, .. } => PostingCursor::singleton(doc, freq),
+            TermEntry::List { list, .. } => {
                 let (table, payload) = self.remembered(list)?;
                 PostingCursor::new(table, payload)
             }

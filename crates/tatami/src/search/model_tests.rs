@@ -12,7 +12,7 @@ use super::adjacent::Adjacent;
 use super::bm25::{contribution, idf};
 use super::inverted::{InvertedIndex, Runs};
 use super::meta::{
-    BlockTreeWriter, DictionaryKind, Entry, LiveDocs, PositionsWriter, ReadRange, RunSource, encode_list,
+    BlockTreeWriter, DictionaryKind, LiveDocs, PositionsWriter, ReadRange, RunSource, TermEntry, encode_list,
 };
 use super::query::{Group, Node, Pattern, Phrase, Query, Syntax};
 use super::retrieve::{Phrases, Retrieval};
@@ -95,10 +95,10 @@ fn encode(documents: &[Document], live: Option<&LiveDocs>) -> Runs {
         let freqs: Vec<u32> = list.iter().map(|(_, freq)| *freq).collect();
         places.push(&freqs, &positions(documents, term)).unwrap();
         if let [(doc, freq)] = list[..] {
-            tree.push(term.as_bytes(), Entry::Singleton { df: 1, doc, freq }).unwrap();
+            tree.push(term.as_bytes(), TermEntry::Singleton { df: 1, doc, freq }).unwrap();
             continue;
         }
-        tree.push(term.as_bytes(), Entry::List { df: list.len() as u32, list: lists }).unwrap();
+        tree.push(term.as_bytes(), TermEntry::List { df: list.len() as u32, list: lists }).unwrap();
         lists += 1;
         let docs: Vec<u32> = list.into_iter().map(|(doc, _)| doc).collect();
         let mut payload = Vec::new();
@@ -177,7 +177,7 @@ fn found(index: &InvertedIndex, query: &Query, k: usize, phrases: &mut impl Phra
         })
         .unwrap();
     let statistics = Statistics::of_segment(index, &query.tokens()).unwrap();
-    let retrieval = Retrieval::new(index, query, &statistics, index.live()).unwrap();
+    let retrieval = Retrieval::try_new(index, query, &statistics, index.live()).unwrap();
     let mut top = TopDocs::new(k);
     retrieval.run(&mut top, phrases).unwrap();
     top.into_sorted().into_iter().map(|hit| (hit.doc, hit.score.to_bits())).collect()
@@ -289,7 +289,7 @@ proptest! {
             return Ok(());
         };
         let Ok(statistics) = Statistics::of_segment(&index, &query.tokens()) else { return Ok(()) };
-        let Ok(retrieval) = Retrieval::new(&index, &query, &statistics, index.live()) else { return Ok(()) };
+        let Ok(retrieval) = Retrieval::try_new(&index, &query, &statistics, index.live()) else { return Ok(()) };
         let mut top = TopDocs::new(10);
         if retrieval.run(&mut top, &mut Adjacent::new(&index).unwrap()).is_ok() {
             prop_assert!(top.into_sorted().iter().all(|hit| hit.doc < docs));
@@ -303,7 +303,7 @@ proptest! {
         let statistics = Statistics::of_segment(&index, &query.tokens()).unwrap();
         let floor = Floor::default();
         let mut top = TopScores::new(k, &floor);
-        Retrieval::new(&index, &query, &statistics, None).unwrap().run(&mut top, &mut NoPhrases).unwrap();
+        Retrieval::try_new(&index, &query, &statistics, None).unwrap().run(&mut top, &mut NoPhrases).unwrap();
         let mut got: Vec<(u32, u32)> = top.into_hits().iter().map(|(_, hit)| (hit.doc, hit.score.to_bits())).collect();
         got.sort_unstable();
         let all = exhaustive(&documents, None, &query, usize::MAX);

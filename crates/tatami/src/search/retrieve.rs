@@ -4,7 +4,7 @@ use std::collections::{BinaryHeap, HashMap};
 
 use tesselle_core::Result;
 
-use super::bm25::Weight;
+use super::bm25::TermWeight;
 use super::disjunction::{Clause, Disjunction, score};
 use super::inverted::InvertedIndex;
 use super::matcher;
@@ -27,7 +27,7 @@ pub(crate) struct Retrieval<'a> {
 
 impl<'a> Retrieval<'a> {
     /// Looks up the tokens. Only documents of `live` are found; `None`: all.
-    pub(crate) fn new(
+    pub(crate) fn try_new(
         index: &'a InvertedIndex,
         query: &'a Query,
         statistics: &Statistics,
@@ -42,7 +42,7 @@ impl<'a> Retrieval<'a> {
             } else {
                 let clause = match index.lookup(token.as_bytes())? {
                     Some(entry) => {
-                        let weight = Weight::new(statistics.idf(token));
+                        let weight = TermWeight::new(statistics.idf(token));
                         let cursor = index.cursor(entry)?;
                         let list_bound = weight.of(cursor.list_max());
                         clauses.push(Clause { cursor, weight, times: 0, list_bound });

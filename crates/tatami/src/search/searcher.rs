@@ -160,7 +160,7 @@ impl Searcher {
             });
         }
         let query = &*self.expanded(query)?;
-        let run = Run { searcher: self, query, allowed: &allowed, driver: Some(driver) };
+        let run = QueryRun { searcher: self, query, allowed: &allowed, driver: Some(driver) };
         let mut answer = Hits::default();
         let wanted = options.k.saturating_add(options.offset);
         let best = run.boosted(wanted, options.boosts, &mut answer)?;
@@ -200,7 +200,7 @@ impl Searcher {
     /// The best documents without their stored fields, in the order of [`Searcher::search`], on the calling thread.
     pub fn rank(&self, query: &Query, k: usize) -> Result<Vec<Ranked>> {
         let query = &*self.expanded(query)?;
-        let run = Run { searcher: self, query, allowed: &[], driver: None };
+        let run = QueryRun { searcher: self, query, allowed: &[], driver: None };
         let mut answer = Hits::default();
         Ok(run
             .best(k, &mut answer)?
@@ -246,7 +246,7 @@ impl Searcher {
 }
 
 /// The state of one query.
-struct Run<'a> {
+struct QueryRun<'a> {
     searcher: &'a Searcher,
     query: &'a Query,
     /// Per segment: the documents that pass the filter and are live.
@@ -262,11 +262,11 @@ struct Candidate<'a> {
     retrieval: Retrieval<'a>,
 }
 
-impl<'a> Run<'a> {
+impl<'a> QueryRun<'a> {
     fn retrieval(&self, number: usize, statistics: &Statistics) -> Result<Option<Retrieval<'a>>> {
         let Some(segment) = self.searcher.segments.get(number) else { return Ok(None) };
         let live = self.allowed.get(number).and_then(Option::as_ref).or(segment.live());
-        Retrieval::new(segment.index(), self.query, statistics, live)
+        Retrieval::try_new(segment.index(), self.query, statistics, live)
             .map_err(|error| error.file(segment.file().path().to_string()))
             .map(Some)
     }

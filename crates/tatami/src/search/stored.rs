@@ -15,7 +15,7 @@ use super::analyzer;
 use super::highlight::{Highlight, highlight};
 use super::hit::Fields;
 use super::phrase::contains_phrase;
-use super::query::{Field, Phrase};
+use super::query::{Phrase, SearchField};
 use super::retrieve::Phrases;
 use super::segment::{Segment, Shape, bytes_at, columns};
 
@@ -128,9 +128,9 @@ impl Phrases for StoredPhrases<'_> {
         };
         let fields = match phrase.field {
             None => 0..3,
-            Some(Field::Body) => 0..1,
-            Some(Field::Title) => 1..2,
-            Some(Field::Url) => 2..3,
+            Some(SearchField::Body) => 0..1,
+            Some(SearchField::Title) => 1..2,
+            Some(SearchField::Url) => 2..3,
         };
         let found =
             fields.into_iter().any(|column| contains_phrase(bytes_at(&batch, column, 0), &phrase.words));
@@ -144,7 +144,7 @@ impl Phrases for StoredPhrases<'_> {
 
 /// Whether the row holds every word of the field that was indexed, of all fields where none is named: anchor strings
 /// never are stored, bodies sometimes in part, titles and urls always.
-fn is_complete(shape: Shape, batch: &RecordBatch, field: Option<Field>) -> bool {
+fn is_complete(shape: Shape, batch: &RecordBatch, field: Option<SearchField>) -> bool {
     let norm = |column: usize| {
         let array = batch.columns().get(column).and_then(|array| array.as_primitive_opt::<UInt16Type>());
         array.filter(|array| !array.is_empty()).map_or(0, |array| usize::from(array.value(0)))
@@ -153,7 +153,7 @@ fn is_complete(shape: Shape, batch: &RecordBatch, field: Option<Field>) -> bool 
     let whole_body = || shape == Shape::Body || body() == norm(3);
     match field {
         None => norm(4) == 0 && whole_body(),
-        Some(Field::Body) => whole_body(),
-        Some(Field::Title | Field::Url) => true,
+        Some(SearchField::Body) => whole_body(),
+        Some(SearchField::Title | SearchField::Url) => true,
     }
 }

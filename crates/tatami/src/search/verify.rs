@@ -14,7 +14,7 @@ use tesselle_core::{
 
 use super::inverted::{BAD_POSITIONS, InvertedIndex};
 use super::meta::positions::{self, TOKEN_BITS};
-use super::meta::{Dictionary, Entry};
+use super::meta::{Dictionary, TermEntry};
 use super::segment::{Reading, Segment, columns, descriptor};
 use crate::meta::header::flags;
 use crate::open::File;
@@ -138,7 +138,7 @@ impl Check<'_> {
         let result = dictionary.for_each(|term, entry| {
             terms += 1;
             let term = String::from_utf8_lossy(term);
-            if let Entry::List { list, .. } = entry {
+            if let TermEntry::List { list, .. } = entry {
                 if list != lists {
                     let piece = format!("term '{term}'");
                     self.add(DICTIONARY, format!("refers to list {list}, expected {lists}"), piece);
@@ -175,7 +175,7 @@ impl Check<'_> {
         totals
     }
 
-    fn list(&mut self, index: &InvertedIndex, term: &str, entry: Entry, totals: &mut [u64]) {
+    fn list(&mut self, index: &InvertedIndex, term: &str, entry: TermEntry, totals: &mut [u64]) {
         let piece = || format!("term '{term}'");
         let mut cursor = match index.cursor(entry) {
             Ok(cursor) => cursor,
@@ -236,7 +236,7 @@ impl Check<'_> {
     /// Compares the frequencies of each document with its token counts. Other writers may count differently,
     /// so a difference is only a notice.
     fn norms(&mut self, segment: &Segment, totals: &Totals, driver: &Driver) -> Result<()> {
-        let table = FileTable::new(segment.file().clone())?;
+        let table = FileTable::try_new(segment.file().clone())?;
         let schema = table.schema();
         let names = schema.fields().iter().skip(columns::NORM_BODY).take(4).map(|field| field.name().clone());
         let plan = table.plan(&Scan::all().columns(names))?;
@@ -277,7 +277,7 @@ impl Check<'_> {
 /// Decodes the positions of a term, and adds them to the sums of its documents.
 fn check_positions(
     index: &InvertedIndex,
-    entry: Entry,
+    entry: TermEntry,
     payload: Result<Bytes>,
     sums: &mut [u64],
 ) -> Result<()> {

@@ -28,7 +28,7 @@ const TOP_LEVEL: u32 = 64;
 
 /// The bounds of a clause inside a window, from its skip table.
 #[derive(Debug, Clone, Copy)]
-struct Part {
+struct ClauseBounds {
     clause: usize,
     max_freq: u32,
     /// Its max contribution, and that of all preceding ones together.
@@ -40,11 +40,11 @@ struct Part {
 
 /// A range of documents and how it is searched.
 #[derive(Debug)]
-struct Window {
+struct DocumentWindow {
     base: u32,
     end: u32,
     /// Ascending by bound.
-    parts: Vec<Part>,
+    parts: Vec<ClauseBounds>,
     /// How many of them are set aside.
     aside: usize,
     /// Per clause, a walk that only looks for large frequencies.
@@ -62,7 +62,7 @@ struct Window {
 impl Disjunction<'_> {
     pub(super) fn run_many(&mut self, collector: &mut impl Collector) -> Result<()> {
         self.clauses.iter_mut().for_each(|clause| clause.cursor.start());
-        let mut window = Window {
+        let mut window = DocumentWindow {
             base: self.next_from(0),
             end: 0,
             parts: Vec::with_capacity(self.clauses.len()),
@@ -94,12 +94,12 @@ impl Disjunction<'_> {
     }
 
     /// Determines which frequencies matter inside the window; false if none does.
-    fn plan(&mut self, window: &mut Window, collector: &impl Collector) -> bool {
+    fn plan(&mut self, window: &mut DocumentWindow, collector: &impl Collector) -> bool {
         window.parts.clear();
         for (i, clause) in self.clauses.iter_mut().enumerate() {
             let (max_freq, _) = clause.cursor.bounds_in(window.base, window.end);
             let bound = adds(clause, max_freq);
-            window.parts.push(Part { clause: i, max_freq, bound, before: 0.0, level: 0 });
+            window.parts.push(ClauseBounds { clause: i, max_freq, bound, before: 0.0, level: 0 });
         }
         window.parts.sort_by(|a, b| a.bound.total_cmp(&b.bound));
         let (mut sum, mut aside, mut rest) = (0.0, None, 0.0);
@@ -139,8 +139,13 @@ impl Disjunction<'_> {
     }
 
     /// Only one list can lead to documents: they are scored as they are found.
-    fn search_one(&mut self, window: &mut Window, part: Part, collector: &mut impl Collector) -> Result<()> {
-        let Window { base, end, parts, aside, scans, adds, .. } = window;
+    fn search_one(
+        &mut self,
+        window: &mut DocumentWindow,
+        part: ClauseBounds,
+        collector: &mut impl Collector,
+    ) -> Result<()> {
+        let DocumentWindow { base, end, parts, aside, scans, adds, .. } = window;
         let Some(scan) = scans.get_mut(part.clause) else { return Ok(()) };
         let others = parts.within(..*aside);
         scan.above(*base, *end, part.level, |doc, freq| {
@@ -158,8 +163,8 @@ impl Disjunction<'_> {
     }
 
     /// Adds lists up, then scores the documents whose sums are large enough.
-    fn search_many(&mut self, window: &mut Window, collector: &mut impl Collector) -> Result<()> {
-        let Window { base, end, parts, aside, unread, scans, adds, sums, found } = window;
+    fn search_many(&mut self, window: &mut DocumentWindow, collector: &mut impl Collector) -> Result<()> {
+        let DocumentWindow { base, end, parts, aside, unread, scans, adds, sums, found } = window;
         let (mut unread, mut added) = parts.split_at_checked(*unread).unwrap_or_default();
         let rest = added.first().map_or(0.0, |part| part.before);
         let (slack, least) = (self.loosen(1.0), collector.least());
@@ -225,7 +230,7 @@ impl Disjunction<'_> {
     #[inline]
     fn could_be_admitted(
         &mut self,
-        parts: &[Part],
+        parts: &[ClauseBounds],
         doc: u32,
         mut sum: f32,
         found: &mut [f32],

@@ -28,15 +28,15 @@ pub(super) fn check_group(file: &File, g: usize, depth: Depth, out: &mut Finding
     let schema = to_arrow(&file.footer().schema, &[], true);
     for (column, field) in schema.fields().iter().enumerate() {
         let Some(chunk) = group.chunk(column) else { continue };
-        let part = Part { file, group, g, column, chunk, field: Arc::clone(field), depth };
-        if let Err(error) = part.check(out) {
+        let check = ChunkCheck { file, group, g, column, chunk, field: Arc::clone(field), depth };
+        if let Err(error) = check.check(out) {
             out.error(&error);
         }
     }
 }
 
 /// One column chunk.
-struct Part<'a> {
+struct ChunkCheck<'a> {
     file: &'a File,
     group: &'a RowGroup,
     g: usize,
@@ -46,7 +46,7 @@ struct Part<'a> {
     depth: Depth,
 }
 
-impl Part<'_> {
+impl ChunkCheck<'_> {
     fn piece(&self) -> String {
         format!("row group {}, column {}", self.g, self.column)
     }
@@ -320,25 +320,25 @@ pub(super) fn check_order(file: &File, depth: Depth, report: &mut Report) {
     let Some(arrow) = arrow.fields().get(column) else { return };
     for (g, group) in file.footer().groups.iter().enumerate() {
         let Some(chunk) = group.chunk(column) else { return };
-        let part = Part { file, group, g, column, chunk, field: Arc::clone(arrow), depth };
-        let Ok(pages) = page_headers(file, part.chunk, part.g) else { return };
+        let check = ChunkCheck { file, group, g, column, chunk, field: Arc::clone(arrow), depth };
+        let Ok(pages) = page_headers(file, check.chunk, check.g) else { return };
         for (number, (offset, record)) in pages.iter().enumerate() {
-            let Ok(Some(array)) = part.page(*offset, record, number) else { return };
+            let Ok(Some(array)) = check.page(*offset, record, number) else { return };
             if array.null_count() > 0 {
                 let finding = Finding::new(
                     Severity::Warning,
                     "sort_order",
                     "the sort key has nulls, which lookups cannot find",
                 );
-                report.add(finding.file(file.path().to_string()).piece(page_piece(part.g, column, number)));
+                report.add(finding.file(file.path().to_string()).piece(page_piece(check.g, column, number)));
                 return;
             }
             if let Err(error) = order.check(array.as_ref()) {
                 let finding = Finding::new(Severity::Error, "sort_order", error.message().to_owned());
-                report.add(finding.file(file.path().to_string()).piece(page_piece(part.g, column, number)));
+                report.add(finding.file(file.path().to_string()).piece(page_piece(check.g, column, number)));
                 return;
             }
         }
-        debug_assert_eq!(part.group.rows, group.rows);
+        debug_assert_eq!(check.group.rows, group.rows);
     }
 }

@@ -74,7 +74,7 @@ fn compare(
         }
         None => identity(&left.facts()?, &right.facts()?, &left_schema, &shared),
     };
-    let comparison = Comparison::new(&left_schema, &right_schema, &shared, options, driver)?;
+    let comparison = Comparison::try_new(&left_schema, &right_schema, &shared, options, driver)?;
     let scan = Scan::all().columns(shared.iter().cloned());
     let batches = |table: &DatasetTable| -> Result<Batches> {
         Ok(Box::new(table.scan().with(scan.clone()).on(driver).rows()?.into_batches()))

@@ -39,7 +39,7 @@ pub(super) struct Comparison {
 
 impl Comparison {
     /// A comparison of these columns.
-    pub(super) fn new(
+    pub(super) fn try_new(
         left: &Schema,
         right: &Schema,
         names: &[String],

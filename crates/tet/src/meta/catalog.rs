@@ -33,12 +33,12 @@ pub(crate) struct Catalog {
     pub(crate) rows: Rows,
     /// Payloads are below this offset.
     pub(crate) payload_end: u64,
-    pub(crate) footer: Option<Footer>,
+    pub(crate) footer: Option<StoredFooter>,
 }
 
 /// The footer of a file.
 #[derive(Debug)]
-pub(crate) struct Footer {
+pub(crate) struct StoredFooter {
     pub(crate) tail: Tail,
     pub(crate) document: Document,
     /// The effective metadata: spilled, else inline.
@@ -57,7 +57,7 @@ pub(crate) struct Front {
 
 impl Front {
     pub(crate) fn grids(&self) -> Vec<Result<Grid>> {
-        self.datasets.iter().map(Grid::new).collect()
+        self.datasets.iter().map(Grid::try_new).collect()
     }
 
     /// Steps 1 to 17.
@@ -114,7 +114,7 @@ impl Catalog {
 
     /// Reads and checks the metadata of a file.
     pub(crate) fn open(location: &Location, limits: &Limits) -> Result<Self> {
-        let window = Window::new(location)?;
+        let window = Window::try_new(location)?;
         Self::parse(&window, limits).in_file(location.path())
     }
 
@@ -179,7 +179,7 @@ fn rows(window: &Window<'_>, range: Range<u64>, grids: &[Result<Grid>], payload_
     {
         return Ok(rows);
     }
-    Index::new(window.get(range.clone())?, range.start, grids, payload_end).map(Rows::of)
+    Index::try_new(window.get(range.clone())?, range.start, grids, payload_end).map(Rows::of)
 }
 
 /// A footer whose JSON may still be invalid: rows are checked first.
@@ -216,13 +216,13 @@ impl RawFooter {
         })
     }
 
-    pub(crate) fn finish(self, window: &Window<'_>) -> Result<Footer> {
+    pub(crate) fn finish(self, window: &Window<'_>) -> Result<StoredFooter> {
         let document = self.document?;
         let metadata = match document.metadata_ref {
             None => document.metadata.clone(),
             Some(spill) => Some(spilled_metadata(window, spill)?),
         };
-        Ok(Footer { tail: self.tail, document, metadata })
+        Ok(StoredFooter { tail: self.tail, document, metadata })
     }
 }
 
@@ -265,7 +265,7 @@ pub(crate) struct Window<'a> {
 }
 
 impl<'a> Window<'a> {
-    pub(crate) fn new(location: &'a Location) -> Result<Self> {
+    pub(crate) fn try_new(location: &'a Location) -> Result<Self> {
         let size = location.size()?;
         let (head, tail) = if size <= 2 * WINDOW {
             let all = location.read_range(0..size)?;

@@ -22,7 +22,7 @@ pub(crate) struct Grid {
 
 impl Grid {
     /// Checks a record; the error class states why its data cannot be read.
-    pub(crate) fn new(dataset: &Dataset) -> Result<Self> {
+    pub(crate) fn try_new(dataset: &Dataset) -> Result<Self> {
         let dtype = dataset.dtype().ok_or_else(|| {
             Error::unsupported(format!("dtype tag {} is not known, 1 to 10 are", dataset.tag))
                 .class("unsupported_dtype")
@@ -117,7 +117,7 @@ mod tests {
     fn grid(shape: &[u64], chunk_shape: &[u64]) -> Grid {
         let dataset =
             Dataset { name: String::new(), tag: 1, shape: shape.to_vec(), chunk_shape: chunk_shape.to_vec() };
-        Grid::new(&dataset).unwrap()
+        Grid::try_new(&dataset).unwrap()
     }
 
     #[test]
@@ -149,7 +149,7 @@ mod tests {
     fn absurd_shapes_are_refused() {
         let of = |shape: Vec<u64>, chunk_shape: Vec<u64>, tag| {
             let dataset = Dataset { name: String::new(), tag, shape, chunk_shape };
-            Grid::new(&dataset).unwrap_err().class_name()
+            Grid::try_new(&dataset).unwrap_err().class_name()
         };
         assert_eq!(of(vec![1 << 40, 1 << 40], vec![1, 1], 1), "too_large");
         assert_eq!(of(vec![2], vec![0], 1), "zero_chunk_shape");

@@ -318,7 +318,7 @@ pub(crate) struct Index {
 
 impl Index {
     /// Checks all rows in one pass. `rows` are at `base`.
-    pub(crate) fn new(rows: Bytes, base: u64, grids: &[Result<Grid>], payload_end: u64) -> Result<Self> {
+    pub(crate) fn try_new(rows: Bytes, base: u64, grids: &[Result<Grid>], payload_end: u64) -> Result<Self> {
         let listed = rows.as_chunks().0;
         let regular = regular::summarize(listed, grids, payload_end);
         let datasets = regular.map_or_else(|| Self::walk(listed, base, grids, payload_end), Ok)?;

@@ -118,28 +118,28 @@ impl Part {
             stored_bytes: 0,
             capacity: 0,
         };
-        let mut odometer = Odometer::new(grid, linear)?;
+        let mut counter = ChunkCounter::new(grid, linear)?;
         for row in rows {
             let codec = Codec::from_tag(Row::codec_tag(row))?;
             let (offset, raw, stored) = (u64_at::<72>(row), u64_at::<80>(row), u64_at::<88>(row));
             let end = offset.checked_add(stored).filter(|end| *end <= payload_end)?;
-            let in_place = u64_at::<0>(row) == id as u64 && odometer.is_at(row);
+            let in_place = u64_at::<0>(row) == id as u64 && counter.is_at(row);
             if !in_place || (codec == Codec::Raw && raw != stored) {
                 return None;
             }
-            part.exact &= raw == odometer.chunk_bytes();
+            part.exact &= raw == counter.chunk_bytes();
             part.packed_raw &= codec == Codec::Raw && offset == part.end;
             part.stored_bytes = part.stored_bytes.saturating_add(stored);
             part.capacity = part.capacity.saturating_add(codec.capacity(stored));
             part.end = end;
-            odometer.step();
+            counter.step();
         }
         Some(part)
     }
 }
 
 /// Chunks in row-major order.
-struct Odometer<'a> {
+struct ChunkCounter<'a> {
     grid: &'a Grid,
     chunk: [u64; MAX_RANK],
     /// The last axis.
@@ -148,13 +148,13 @@ struct Odometer<'a> {
     outer: u64,
 }
 
-impl<'a> Odometer<'a> {
+impl<'a> ChunkCounter<'a> {
     fn new(grid: &'a Grid, linear: u64) -> Option<Self> {
         let mut chunk = [0; MAX_RANK];
         chunk.get_mut(..grid.rank())?.copy_from_slice(&grid.chunk_at(linear));
-        let mut odometer = Self { grid, chunk, last: grid.rank().checked_sub(1)?, outer: 0 };
-        odometer.turn();
-        Some(odometer)
+        let mut counter = Self { grid, chunk, last: grid.rank().checked_sub(1)?, outer: 0 };
+        counter.turn();
+        Some(counter)
     }
 
     /// Moves to another position of the outer axes and recomputes their part of the chunk size.
@@ -232,7 +232,7 @@ mod tests {
             shape: shape.to_vec(),
             chunk_shape: chunk.to_vec(),
         };
-        shapes.iter().map(|shapes| Grid::new(&dataset(shapes))).collect()
+        shapes.iter().map(|shapes| Grid::try_new(&dataset(shapes))).collect()
     }
 
     #[test]

@@ -107,7 +107,7 @@ impl Rows {
     /// Takes the bytes that [`Lookup::Ask`] requires, or those of all rows.
     pub(crate) fn answer(&self, range: &Range<u64>, bytes: Bytes, grids: &[Result<Grid>]) -> Result<()> {
         if *range == self.range {
-            let index = Index::new(bytes, self.range.start, grids, self.payload_end)?;
+            let index = Index::try_new(bytes, self.range.start, grids, self.payload_end)?;
             self.whole.get_or_init(|| index);
         } else if let Some(block) = self.blocks.get(self.block_at(range)) {
             block.rows.get_or_init(|| bytes);

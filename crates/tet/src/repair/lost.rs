@@ -19,7 +19,7 @@ const DOUBTFUL: &str = "tesselle:doubtful_chunks";
 const LISTED: usize = 900;
 
 /// A dataset that has at least one chunk left.
-pub(super) struct Kept {
+pub(super) struct SalvagedDataset {
     pub(super) id: usize,
     /// The lost chunks, by row-major number.
     pub(super) lost: BTreeSet<u64>,
@@ -35,7 +35,7 @@ pub(super) struct Kept {
     reason: Option<String>,
 }
 
-impl Kept {
+impl SalvagedDataset {
     /// Checks every chunk of a dataset. A data error means that nothing of it remains. `given` is the fill value that the
     /// user chose.
     pub(super) fn of(file: &File, id: usize, given: Option<&str>, driver: &Driver) -> Result<Self> {
@@ -109,7 +109,7 @@ impl Kept {
     }
 }
 
-fn checked_len(kept: &Kept) -> u64 {
+fn checked_len(kept: &SalvagedDataset) -> u64 {
     kept.lost.len() as u64
 }
 

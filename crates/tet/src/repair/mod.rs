@@ -9,7 +9,7 @@
 mod lost;
 
 use bytes::Bytes;
-use lost::Kept;
+use lost::SalvagedDataset;
 use tesselle_core::driver::copy;
 use tesselle_core::{
     Depth, Driver, Error, ErrorKind, Finding, Location, OpenOptions, Outcome, Repaired, Report, Result,
@@ -45,7 +45,7 @@ pub(crate) fn repair(
     let mut kept = Vec::new();
     for id in 0..file.opened.catalog.datasets.len() {
         driver.check_canceled()?;
-        match Kept::of(&file, id, options.fill.as_deref(), driver) {
+        match SalvagedDataset::of(&file, id, options.fill.as_deref(), driver) {
             Ok(dataset) => {
                 if let Some(text) = dataset.note(&file) {
                     repaired.note(Outcome::Partial, text);
@@ -74,7 +74,7 @@ pub(crate) fn repair(
 }
 
 /// Notes the findings of a verification except missing or undecodable chunks, one line per kind.
-fn note_disagreements(file: &File, report: &Report, kept: &mut [Kept], repaired: &mut Repaired) {
+fn note_disagreements(file: &File, report: &Report, kept: &mut [SalvagedDataset], repaired: &mut Repaired) {
     let of_kind = |kind: &'static str| {
         let is_meant = move |finding: &&Finding| finding.severity == Severity::Error && finding.kind == kind;
         report.findings().iter().filter(is_meant)
@@ -108,7 +108,7 @@ fn note_disagreements(file: &File, report: &Report, kept: &mut [Kept], repaired:
 
 /// Opens a damaged file as far as its index allows: impossible rows are dropped, a broken footer is ignored.
 fn salvage(source: &Location, options: &OpenOptions, refused: &Error) -> Result<File> {
-    let window = Window::new(source)?;
+    let window = Window::try_new(source)?;
     let front = Front::parse(&window).map_err(|error| {
         error.file(source.path()).hint("without an intact directory and index nothing can be recovered")
     })?;
@@ -127,7 +127,7 @@ fn salvage(source: &Location, options: &OpenOptions, refused: &Error) -> Result<
         if checked(stated).count() == checked(json_start).count() { stated } else { json_start };
     let kept: Vec<u8> = checked(payload_end).flat_map(|(_, row)| *row).collect();
     let grids = front.grids();
-    let index = Index::new(Bytes::from(kept), front.rows.start, &grids, payload_end)?;
+    let index = Index::try_new(Bytes::from(kept), front.rows.start, &grids, payload_end)?;
     let footer = footer.filter(|_| refused.class_name() != "footer_longer_than_file");
     let footer = footer.and_then(|footer| footer.finish(&window).ok()).filter(|_| payload_end == stated);
     let catalog = Catalog {
@@ -183,7 +183,7 @@ fn copy_front(file: &File, target: &Location, refused: Option<&Error>, driver: &
 /// Writes the remains of the datasets into a new file, with history and metadata if they could be read.
 fn copy_datasets(
     file: &File,
-    kept: &[Kept],
+    kept: &[SalvagedDataset],
     mut repaired: Repaired,
     target: &Location,
     driver: &Driver,
@@ -219,7 +219,7 @@ fn copy_datasets(
 }
 
 /// The footer of the result: that of the source, and marks on the changed datasets.
-fn footer(file: &File, kept: &[Kept]) -> Option<FooterSpec> {
+fn footer(file: &File, kept: &[SalvagedDataset]) -> Option<FooterSpec> {
     let catalog = &file.opened.catalog;
     let own = catalog.footer.as_ref().map(|footer| FooterSpec {
         history: Some(footer.document.history.clone())

@@ -7,7 +7,7 @@ use tesselle_core::{
     ArrayView, At, DType, Driver, Error, Location, OpenOptions, Region, Result, Span, Summary,
 };
 
-use super::append::{Copying, merged_footer};
+use super::datasets::{Copying, merged_footer};
 use super::spec::{DatasetSpec, FooterSpec, WriterOptions};
 use super::writer::Writer;
 use crate::container::File;
@@ -18,8 +18,10 @@ use crate::meta::geometry::Grid;
 pub fn remove(location: &Location, names: &[&str], driver: &Driver) -> Result<Summary> {
     let file = File::open(location, &OpenOptions::default())?;
     let gone = names.iter().map(|name| position(&file, name)).collect::<Result<Vec<_>>>()?;
-    let kept: Vec<Kept> =
-        (0..file.opened.catalog.datasets.len()).filter(|id| !gone.contains(id)).map(Kept::same).collect();
+    let kept: Vec<EditedDataset> = (0..file.opened.catalog.datasets.len())
+        .filter(|id| !gone.contains(id))
+        .map(EditedDataset::same)
+        .collect();
     let mut footer = merged_footer(&file, None);
     edit_metadata(&mut footer, |datasets| {
         for name in names {
@@ -36,8 +38,8 @@ pub fn rename(location: &Location, from: &str, to: &str, driver: &Driver) -> Res
     if file.opened.catalog.position(to).is_some() {
         return Err(Error::invalid(format!("dataset '{to}' already exists")).file(location.path()));
     }
-    let kept: Vec<Kept> = (0..file.opened.catalog.datasets.len())
-        .map(|id| Kept { name: (id == renamed).then(|| to.to_owned()), ..Kept::same(id) })
+    let kept: Vec<EditedDataset> = (0..file.opened.catalog.datasets.len())
+        .map(|id| EditedDataset { name: (id == renamed).then(|| to.to_owned()), ..EditedDataset::same(id) })
         .collect();
     let mut footer = merged_footer(&file, None);
     edit_metadata(&mut footer, |datasets| {
@@ -62,8 +64,11 @@ pub fn extend(
     let grid = file.opened.grid(extended)?;
     check_fit(name, grid, axis, array)?;
     let added = *array.shape().at(axis)?;
-    let kept: Vec<Kept> = (0..file.opened.catalog.datasets.len())
-        .map(|id| Kept { grow: (id == extended).then_some((axis, added)), ..Kept::same(id) })
+    let kept: Vec<EditedDataset> = (0..file.opened.catalog.datasets.len())
+        .map(|id| EditedDataset {
+            grow: (id == extended).then_some((axis, added)),
+            ..EditedDataset::same(id)
+        })
         .collect();
     let (mut footer, mut lost) = (merged_footer(&file, None), Vec::new());
     edit_metadata(&mut footer, |datasets| {
@@ -124,7 +129,7 @@ fn check_fit(name: &str, grid: &Grid, axis: usize, array: &dyn ArrayView) -> Res
 }
 
 /// A dataset of the old state in the new one.
-struct Kept {
+struct EditedDataset {
     id: usize,
     /// Another name.
     name: Option<String>,
@@ -132,7 +137,7 @@ struct Kept {
     grow: Option<(usize, u64)>,
 }
 
-impl Kept {
+impl EditedDataset {
     fn same(id: usize) -> Self {
         Self { id, name: None, grow: None }
     }
@@ -161,7 +166,7 @@ impl Kept {
 fn restate(
     file: &File,
     location: &Location,
-    kept: &[Kept],
+    kept: &[EditedDataset],
     footer: Option<FooterSpec>,
     driver: &Driver,
 ) -> Result<Writer> {

@@ -49,7 +49,7 @@ impl<'a> Planned<'a> {
     fn new(source: &'a dyn ArrayView, facts: &TableFacts, options: &WriteOptions) -> Result<Self> {
         let value = Field::new("value", source.dtype().arrow(), false);
         let types = check_types(NAME, [(&value, fit(value.data_type()))])?;
-        let settings = SinkSettings::new(options, facts)?;
+        let settings = SinkSettings::try_new(options, facts)?;
         let fitted = settings.fitted(facts).with_types(types);
         let shape = source.shape().to_vec();
         if settings.shape.as_ref().is_some_and(|wanted| *wanted != shape) {

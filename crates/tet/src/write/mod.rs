@@ -2,26 +2,24 @@
 
 mod append;
 mod bands;
+mod counter;
+pub(crate) mod datasets;
 mod edit;
 mod encode;
 mod finish;
 mod from_array;
-pub(crate) mod grow;
-mod odometer;
-mod options;
-mod rewrite;
+pub(crate) mod options;
 mod schema;
 mod sink;
-mod spec;
+pub(crate) mod spec;
 mod typed;
-mod writer;
+pub(crate) mod writer;
 
-pub(crate) use append::Copying;
-pub use append::write_array;
+pub(crate) use append::append;
+pub(crate) use datasets::Copying;
+pub use datasets::write_array;
 pub use edit::{extend, remove, rename};
 pub(crate) use from_array::{from_array, from_arrays};
-pub(crate) use rewrite::rewrite_with;
-pub use rewrite::{FooterChange, RewriteOptions, rewrite};
 pub(crate) use sink::start;
 pub use spec::{Alignment, DatasetSpec, FooterSpec, WriterOptions, default_chunk_shape};
 pub use typed::{Footer, WriteOptions};

@@ -39,7 +39,7 @@ pub(super) enum RowOrder {
 
 /// The requested footer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum FooterChoice {
+pub(crate) enum FooterChoice {
     /// Only where there is metadata to keep.
     Auto,
     /// None at all.
@@ -76,7 +76,7 @@ pub(super) struct SinkSettings {
 impl SinkSettings {
     /// Parses the settings; unknown names are an error. A renamed dataset loses the facts that another tensor file
     /// states about it, and keeps its attributes.
-    pub(super) fn new(options: &WriteOptions, facts: &TableFacts) -> Result<Self> {
+    pub(super) fn try_new(options: &WriteOptions, facts: &TableFacts) -> Result<Self> {
         let settings = &options.settings;
         settings.expect_only(&KNOWN)?;
         let level = settings.zstd_level()?;
@@ -173,7 +173,7 @@ impl SinkSettings {
 }
 
 /// Whether zstd frames have a checksum.
-pub(super) fn checksum(settings: &Settings) -> Result<Option<bool>> {
+pub(crate) fn checksum(settings: &Settings) -> Result<Option<bool>> {
     word(settings, "checksum", &[("true", true), ("false", false)])
 }
 
@@ -183,7 +183,7 @@ fn now() -> String {
     since.map_or(0, |since| since.as_secs()).to_string()
 }
 
-pub(super) fn word<T: Copy>(settings: &Settings, name: &str, words: &[(&str, T)]) -> Result<Option<T>> {
+pub(crate) fn word<T: Copy>(settings: &Settings, name: &str, words: &[(&str, T)]) -> Result<Option<T>> {
     let Some(text) = settings.get(name) else { return Ok(None) };
     let found = words.iter().find(|(word, _)| *word == text).map(|(_, value)| *value);
     found.map(Some).ok_or_else(|| {
@@ -197,7 +197,7 @@ pub(super) fn parse_numbers(text: &str) -> Option<Vec<u64>> {
     text.split(',').map(|word| word.trim().parse().ok()).collect()
 }
 
-pub(super) fn numbers(settings: &Settings, name: &str) -> Result<Option<Vec<u64>>> {
+pub(crate) fn numbers(settings: &Settings, name: &str) -> Result<Option<Vec<u64>>> {
     settings
         .get(name)
         .map(|text| {

@@ -44,7 +44,7 @@ impl Roles {
 
     /// Determines the roles: leading integer columns before a single `value` are axes, or those that `axes` counts or
     /// names; otherwise each column is a dataset of one axis.
-    pub(super) fn new(schema: &Schema, settings: &SinkSettings) -> Result<Self> {
+    pub(super) fn try_new(schema: &Schema, settings: &SinkSettings) -> Result<Self> {
         let fields = schema.fields();
         let rank = Self::rank(schema, settings)?;
         if rank > MAX_RANK || rank >= fields.len().max(1) {
@@ -60,7 +60,7 @@ impl Roles {
             ))
             .hint("axes are integers"));
         }
-        let values = values.iter().map(|field| ValueColumn::new(field, settings.fill.as_deref()));
+        let values = values.iter().map(|field| ValueColumn::try_new(field, settings.fill.as_deref()));
         Ok(Self {
             axes: axes.iter().map(|field| field.name().clone()).collect(),
             values: values.collect::<Result<_>>()?,
@@ -95,7 +95,7 @@ fn count_axes(schema: &Schema, text: &str) -> Result<usize> {
 }
 
 impl ValueColumn {
-    fn new(field: &Field, fill: Option<&str>) -> Result<Self> {
+    fn try_new(field: &Field, fill: Option<&str>) -> Result<Self> {
         let name = field.name().clone();
         let dtype = element_type(field.data_type()).ok_or_else(|| {
             Error::invalid(format!(

@@ -8,7 +8,7 @@ use arrow_schema::SchemaRef;
 use tesselle_core::fit::{check_types, fit_axis};
 use tesselle_core::{Action, At, Created, Driver, Error, Location, Result, Sink, Summary, WriteRequest};
 
-use super::odometer::Odometer;
+use super::counter::CellCounter;
 use super::options::{RowOrder, SinkSettings, UNNAMED, parse_numbers};
 use super::schema::{Roles, coordinates, fit};
 use super::spec::{DatasetSpec, WriterOptions, default_chunk_shape};
@@ -24,7 +24,7 @@ pub(crate) struct TetSink {
     settings: SinkSettings,
     overwrite: bool,
     roles: Roles,
-    odometer: Odometer,
+    counter: CellCounter,
     rows: u64,
     state: State,
 }
@@ -41,19 +41,19 @@ enum State {
 pub(crate) fn start(mut request: WriteRequest, driver: &Driver) -> Result<Created> {
     request.fill_tensor(MAX_RANK);
     let WriteRequest { target, schema, facts, options, .. } = request;
-    let settings = SinkSettings::new(&options, &facts)?;
+    let settings = SinkSettings::try_new(&options, &facts)?;
     let rank = Roles::rank(&schema, &settings)?;
     let fits = schema.fields().iter().enumerate().map(|(i, field)| {
         let fit = if i < rank { fit_axis(field.data_type()) } else { fit(field.data_type()) };
         (field.as_ref(), fit)
     });
     let fitted = settings.fitted(&facts).with_types(check_types(NAME, fits)?);
-    let sink = TetSink::new(target.location(NAME)?, &schema, options.overwrite, settings, driver)?;
+    let sink = TetSink::try_new(target.location(NAME)?, &schema, options.overwrite, settings, driver)?;
     Ok(Created { sink: Box::new(sink), fitted })
 }
 
 impl TetSink {
-    fn new(
+    fn try_new(
         location: &Location,
         schema: &SchemaRef,
         overwrite: bool,
@@ -61,7 +61,7 @@ impl TetSink {
         driver: &Driver,
     ) -> Result<Self> {
         location.refuse_existing(overwrite)?;
-        let roles = Roles::new(schema, &settings)?;
+        let roles = Roles::try_new(schema, &settings)?;
         let rank = roles.axes.len().max(1);
         let noted = |key: &str| schema.metadata().get(key).and_then(|text| parse_numbers(text));
         if settings.chunk.is_none() {
@@ -79,7 +79,7 @@ impl TetSink {
             location: location.clone(),
             driver: driver.clone(),
             overwrite,
-            odometer: Odometer::new(rank, settings.shape.as_deref()),
+            counter: CellCounter::new(rank, settings.shape.as_deref()),
             rows: 0,
             state: State::Waiting {
                 values: vec![Vec::new(); roles.values.len()],
@@ -163,7 +163,7 @@ impl Sink for TetSink {
         let ordered = self.settings.order == RowOrder::RowMajor;
         if ordered {
             let slices: Vec<&[i64]> = at.iter().map(Vec::as_slice).collect();
-            self.odometer.advance(&slices, batch.num_rows())?;
+            self.counter.advance(&slices, batch.num_rows())?;
         }
         let columns: Vec<ArrayRef> = batch.columns().iter().skip(self.roles.axes.len()).cloned().collect();
         for (id, (column, role)) in columns.iter().zip(&self.roles.values).enumerate() {
@@ -206,13 +206,13 @@ impl Sink for TetSink {
         );
         let (mut summary, origin) = match state {
             State::Streaming(writer) => {
-                self.odometer.finish()?;
-                (writer.finish()?, self.odometer.origin().to_vec())
+                self.counter.finish()?;
+                (writer.finish()?, self.counter.origin().to_vec())
             }
             State::Waiting { values, coordinates } => {
                 let placed = if self.settings.order == RowOrder::RowMajor {
-                    let shape = self.odometer.finish()?;
-                    Placed { shape, values, origin: self.odometer.origin().to_vec() }
+                    let shape = self.counter.finish()?;
+                    Placed { shape, values, origin: self.counter.origin().to_vec() }
                 } else {
                     self.place(&values, &coordinates)?
                 };

@@ -81,7 +81,7 @@ impl DatasetSpec {
             shape: self.shape.clone(),
             chunk_shape: self.chunk_shape.clone(),
         };
-        let grid = Grid::new(&dataset).map_err(|error| refuse(error.message().to_owned()))?;
+        let grid = Grid::try_new(&dataset).map_err(|error| refuse(error.message().to_owned()))?;
         Ok((dataset, grid))
     }
 }

@@ -122,7 +122,7 @@ mod tests {
             .footer(Footer::Indexed)
             .alignment(Alignment::Packed);
         let request = Request::default().with_settings(options.into());
-        let read = SinkSettings::new(&request, &TableFacts::default()).unwrap();
+        let read = SinkSettings::try_new(&request, &TableFacts::default()).unwrap();
         assert_eq!((read.chunk, read.shape), (Some(vec![4, 5]), Some(vec![40, 50])));
         assert_eq!((read.codec, read.level, read.checksum), (Codec::Zstd, Some(9), false));
         assert_eq!((read.axes.as_deref(), read.order), (Some("y,x"), RowOrder::Any));
@@ -130,7 +130,7 @@ mod tests {
         assert_eq!(read.alignment, Alignment::Packed);
         for footer in [Footer::None, Footer::Plain] {
             let request = Request::default().with_settings(WriteOptions::new().footer(footer).into());
-            SinkSettings::new(&request, &TableFacts::default()).unwrap();
+            SinkSettings::try_new(&request, &TableFacts::default()).unwrap();
         }
     }
 }

@@ -31,7 +31,7 @@ pub struct Writer {
     pub(super) budget: MemoryBudget,
     pub(super) datasets: Vec<Output>,
     /// The datasets in the order of their index rows.
-    pub(super) order: Vec<usize>,
+    pub(crate) order: Vec<usize>,
     alignment: Alignment,
     pub(super) footer: Option<FooterSpec>,
     /// Buffers of raw chunks that are written.
@@ -94,7 +94,7 @@ impl Writer {
         if let Some(footer) = &options.footer {
             check_footer(footer)?;
         }
-        let outputs = specs.iter().map(|spec| Output::new(spec, &options));
+        let outputs = specs.iter().map(|spec| Output::try_new(spec, &options));
         let outputs = outputs.collect::<Result<Vec<_>>>()?;
         let mut order: Vec<usize> = (0..outputs.len()).collect();
         if options.alignment == Alignment::Sorted {
@@ -319,7 +319,7 @@ fn check_footer(footer: &FooterSpec) -> Result<()> {
 }
 
 impl Output {
-    fn new(spec: &DatasetSpec, options: &WriterOptions) -> Result<Self> {
+    fn try_new(spec: &DatasetSpec, options: &WriterOptions) -> Result<Self> {
         let (dataset, grid) = spec.check()?;
         let footer = options.footer.as_ref();
         let metadata = footer.and_then(|footer| footer.metadata.as_ref()?.datasets.get(&spec.name));

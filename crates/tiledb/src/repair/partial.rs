@@ -39,7 +39,7 @@ pub(super) fn save(array: &Array, fragment: &Fragment, target: &Location) -> Res
     let fields = stored_fields(fragment);
     // Without its lists, nothing is known about a field's tiles.
     let Ok(checkers) =
-        fields.iter().map(|field| Checker::new(array, fragment, *field)).collect::<Result<Vec<_>>>()
+        fields.iter().map(|field| Checker::try_new(array, fragment, *field)).collect::<Result<Vec<_>>>()
     else {
         return Ok(None);
     };

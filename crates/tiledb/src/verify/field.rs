@@ -45,7 +45,7 @@ pub(super) struct TileOutcome {
 }
 
 impl<'a> Checker<'a> {
-    pub(crate) fn new(array: &'a Array, fragment: &'a Fragment, field: Field) -> Result<Self> {
+    pub(crate) fn try_new(array: &'a Array, fragment: &'a Fragment, field: Field) -> Result<Self> {
         let schema = &fragment.schema;
         let missing = || Error::internal("there is no such field");
         let (kind, is_dimension, lossy) = match field {
@@ -336,7 +336,7 @@ pub(crate) fn recompute(
     fragment: &Fragment,
     field: Field,
 ) -> Result<(TileStatistics, FieldSummary)> {
-    let checker = Checker::new(array, fragment, field)?;
+    let checker = Checker::try_new(array, fragment, field)?;
     let (kind, presence) = (checker.kind, checker.presence);
     let mut out = TileStatistics::default();
     let mut all = Vec::new();

@@ -53,7 +53,7 @@ fn tiles(
 ) -> Result<()> {
     let mut checkers = Vec::new();
     for field in stored_fields(fragment) {
-        match Checker::new(array, fragment, field) {
+        match Checker::try_new(array, fragment, field) {
             Ok(checker) => checkers.push(checker),
             Err(error) => report.error(error.class_name(), &error),
         }

@@ -113,7 +113,7 @@ impl Output {
         // Before anything is printed: until then the statement can be run again.
         let first = answer.next().transpose()?;
         if matches!(self.form(), Form::Json) {
-            target = Box::new(JsonArray { inner: target, state: State::Empty });
+            target = Box::new(JsonArray { inner: target, state: LineState::Empty });
         }
         let mut sink = forms::sink(format, target, answer.schema(), &self.driver)?;
         for batch in first.into_iter().map(Ok).chain(answer) {
@@ -135,11 +135,11 @@ fn human(time: Duration) -> String {
 /// JSON lines as one array: the end of a line separates two elements.
 struct JsonArray {
     inner: Box<dyn Staged>,
-    state: State,
+    state: LineState,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum LineState {
     Empty,
     InLine,
     LineEnded,
@@ -149,14 +149,14 @@ impl Staged for JsonArray {
     fn write(&mut self, bytes: &[u8]) -> Result<()> {
         for line in bytes.split_inclusive(|byte| *byte == b'\n') {
             match self.state {
-                State::Empty => self.inner.write(b"[\n")?,
-                State::LineEnded => self.inner.write(b",\n")?,
-                State::InLine => {}
+                LineState::Empty => self.inner.write(b"[\n")?,
+                LineState::LineEnded => self.inner.write(b",\n")?,
+                LineState::InLine => {}
             }
             // A string never contains a raw line feed: JSON escapes it.
             let ended = line.strip_suffix(b"\n");
             self.inner.write(ended.unwrap_or(line))?;
-            self.state = if ended.is_some() { State::LineEnded } else { State::InLine };
+            self.state = if ended.is_some() { LineState::LineEnded } else { LineState::InLine };
         }
         Ok(())
     }
@@ -170,7 +170,7 @@ impl Staged for JsonArray {
     }
 
     fn commit(mut self: Box<Self>) -> Result<u64> {
-        self.inner.write(if self.state == State::Empty { b"[]\n" } else { b"\n]\n" })?;
+        self.inner.write(if self.state == LineState::Empty { b"[]\n" } else { b"\n]\n" })?;
         self.inner.commit()
     }
 }

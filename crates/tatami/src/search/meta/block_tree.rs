@@ -21,7 +21,7 @@ use tesselle_codec::{Error, Result, varint};
 use tesselle_core::Within;
 
 use super::run::RunSource;
-use super::{Entry, index, slice};
+use super::{TermEntry, index, slice};
 
 const WHAT: &str = "block-tree dictionary";
 const VERSION: u8 = 2;
@@ -91,7 +91,7 @@ impl BlockTree {
     }
 
     /// The entry of a term, and its number, for which all blocks but the last must be full.
-    pub(crate) fn lookup(&self, wanted: &[u8]) -> tesselle_core::Result<Option<(u64, Entry)>> {
+    pub(crate) fn lookup(&self, wanted: &[u8]) -> tesselle_core::Result<Option<(u64, TermEntry)>> {
         let mut found = None;
         let block = self.block_of(wanted);
         let mut number = (block as u64).saturating_mul(self.block_terms);
@@ -114,7 +114,7 @@ impl BlockTree {
     pub(crate) fn scan(
         &self,
         number: usize,
-        visit: impl FnMut(&[u8], Entry) -> bool,
+        visit: impl FnMut(&[u8], TermEntry) -> bool,
     ) -> tesselle_core::Result<()> {
         let Some(block) = self.blocks.get(number) else { return Ok(()) };
         let frame = self.run.get(block.frame.clone(), WHAT)?;
@@ -126,7 +126,7 @@ impl BlockTree {
         number: usize,
         block: &BlockRef,
         frame: &[u8],
-        mut visit: impl FnMut(&[u8], Entry) -> bool,
+        mut visit: impl FnMut(&[u8], TermEntry) -> bool,
     ) -> Result<()> {
         let body = zstd::decompress(frame, block.raw_len)?;
         let mut term = Vec::new();
@@ -148,7 +148,7 @@ impl BlockTree {
                 ));
             }
             first = false;
-            let entry = Entry::parse(&body, &mut pos)?;
+            let entry = TermEntry::parse(&body, &mut pos)?;
             if !visit(&term, entry) {
                 return Ok(());
             }
@@ -225,7 +225,7 @@ impl BlockTreeWriter {
         }
     }
 
-    pub(crate) fn push(&mut self, term: &[u8], entry: Entry) -> Result<()> {
+    pub(crate) fn push(&mut self, term: &[u8], entry: TermEntry) -> Result<()> {
         let shared = if self.in_block == 0 {
             self.first = term.to_vec();
             0

@@ -3,7 +3,7 @@
 use tesselle_core::Result;
 
 use super::run::RunSource;
-use super::{BlockTree, Entry, FlatDictionary};
+use super::{BlockTree, FlatDictionary, TermEntry};
 
 /// The layout of a term dictionary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +38,7 @@ impl Dictionary {
     }
 
     /// The entry of a term, and its number in ascending order.
-    pub(crate) fn lookup(&self, term: &[u8]) -> Result<Option<(u64, Entry)>> {
+    pub(crate) fn lookup(&self, term: &[u8]) -> Result<Option<(u64, TermEntry)>> {
         match self {
             Self::Flat(flat) => flat.lookup(term),
             Self::BlockTree(tree) => tree.lookup(term),
@@ -77,7 +77,7 @@ impl Dictionary {
     }
 
     /// Calls `visit` with every term in ascending order.
-    pub(crate) fn for_each(&self, mut visit: impl FnMut(&[u8], Entry)) -> Result<()> {
+    pub(crate) fn for_each(&self, mut visit: impl FnMut(&[u8], TermEntry)) -> Result<()> {
         match self {
             Self::Flat(flat) => {
                 for i in 0..flat.len() {

@@ -10,7 +10,7 @@ const WHAT: &str = "term entry";
 
 /// The location of the documents of a term.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Entry {
+pub(crate) enum TermEntry {
     /// In the entry itself: one document.
     Singleton {
         /// The stored document frequency; 1 in a valid file.
@@ -22,7 +22,7 @@ pub(crate) enum Entry {
     List { df: u32, list: u32 },
 }
 
-impl Entry {
+impl TermEntry {
     pub(crate) fn parse(run: &[u8], pos: &mut usize) -> Result<Self> {
         let df = number(varint::take(run, pos)?, WHAT)?;
         let Some(&kind) = run.get(*pos) else {

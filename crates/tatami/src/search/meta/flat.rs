@@ -6,7 +6,7 @@ use bytes::Bytes;
 use tesselle_codec::{Error, Result, varint};
 
 use super::run::RunSource;
-use super::{Entry, index, slice};
+use super::{TermEntry, index, slice};
 
 const WHAT: &str = "flat term dictionary";
 
@@ -43,12 +43,12 @@ impl FlatDictionary {
     }
 
     /// Term and entry number `i`.
-    pub(crate) fn get(&self, i: usize) -> tesselle_core::Result<Option<(&[u8], Entry)>> {
+    pub(crate) fn get(&self, i: usize) -> tesselle_core::Result<Option<(&[u8], TermEntry)>> {
         Ok(self.terms()?.get(i)?)
     }
 
     /// The entry of a term, and its number.
-    pub(crate) fn lookup(&self, wanted: &[u8]) -> tesselle_core::Result<Option<(u64, Entry)>> {
+    pub(crate) fn lookup(&self, wanted: &[u8]) -> tesselle_core::Result<Option<(u64, TermEntry)>> {
         Ok(self.terms()?.lookup(wanted)?)
     }
 
@@ -85,21 +85,21 @@ impl Terms {
                 return Err(Error::corrupt(WHAT, format!("term {i} is not greater than the previous one")));
             }
             last = term;
-            Entry::parse(&run, &mut pos)?;
+            TermEntry::parse(&run, &mut pos)?;
         }
         Ok(Self { run, at })
     }
 
     /// Term and entry number `i`.
-    fn get(&self, i: usize) -> Result<Option<(&[u8], Entry)>> {
+    fn get(&self, i: usize) -> Result<Option<(&[u8], TermEntry)>> {
         let Some(&at) = self.at.get(i) else { return Ok(None) };
         let mut pos = at;
         let len = varint::take(&self.run, &mut pos)?;
         let term = slice(&self.run, &mut pos, len, WHAT)?;
-        Ok(Some((term, Entry::parse(&self.run, &mut pos)?)))
+        Ok(Some((term, TermEntry::parse(&self.run, &mut pos)?)))
     }
 
-    fn lookup(&self, wanted: &[u8]) -> Result<Option<(u64, Entry)>> {
+    fn lookup(&self, wanted: &[u8]) -> Result<Option<(u64, TermEntry)>> {
         let number = self.position(wanted)?;
         let found = self.get(number)?;
         Ok(found.filter(|(term, _)| *term == wanted).map(|(_, entry)| (number as u64, entry)))
@@ -127,7 +127,7 @@ pub(crate) struct FlatWriter {
 }
 
 impl FlatWriter {
-    pub(crate) fn push(&mut self, term: &[u8], entry: Entry) {
+    pub(crate) fn push(&mut self, term: &[u8], entry: TermEntry) {
         self.terms += 1;
         varint::write(term.len() as u64, &mut self.body);
         self.body.extend_from_slice(term);

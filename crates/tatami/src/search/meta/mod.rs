@@ -20,7 +20,7 @@ pub(crate) use block::{decode_docs, decode_freqs, docs_len, encode_list};
 pub(crate) use block_tree::{BLOCK_TERMS, BlockTree, BlockTreeWriter};
 pub(crate) use dictionary::Dictionary;
 pub use dictionary::DictionaryKind;
-pub(crate) use entry::Entry;
+pub(crate) use entry::TermEntry;
 pub(crate) use flat::{FlatDictionary, FlatWriter};
 pub use live::LiveDocs;
 pub(crate) use positions::{Positions, PositionsWriter};

@@ -14,7 +14,7 @@ pub(crate) struct Postings(Places);
 
 impl Postings {
     pub(crate) fn parse(run: RunSource) -> Result<Self> {
-        Places::new(run, WHAT, 1, next).map(Self)
+        Places::try_new(run, WHAT, 1, next).map(Self)
     }
 
     /// Posting lists in the run.

@@ -139,7 +139,7 @@ struct Found {
 impl Places {
     /// The parts of a run that begins with their number; each takes `least` bytes at least. All are found at once where the
     /// run is in memory.
-    pub(super) fn new(run: RunSource, what: &'static str, least: usize, next: Next) -> Result<Self> {
+    pub(super) fn try_new(run: RunSource, what: &'static str, least: usize, next: Next) -> Result<Self> {
         if u32::try_from(run.len()).is_err() {
             return Err(tesselle_codec::Error::unsupported(what, "longer than 4 GiB").into());
         }

@@ -18,7 +18,7 @@ impl Skips {
     /// Finds the tables, without decoding them.
     pub(crate) fn parse(run: RunSource) -> tesselle_core::Result<Self> {
         // A table takes at least two bytes.
-        Places::new(run, WHAT, 2, next).map(Self)
+        Places::try_new(run, WHAT, 2, next).map(Self)
     }
 
     /// Tables in the run.

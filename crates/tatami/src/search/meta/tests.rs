@@ -38,16 +38,19 @@ fn skip_tables_and_payload_of_the_worked_example() {
 #[test]
 fn dictionary_of_the_worked_example() {
     let mut tree = BlockTreeWriter::new();
-    tree.push(b"even", Entry::List { df: 350, list: 0 }).unwrap();
-    tree.push(b"rare", Entry::List { df: 3, list: 1 }).unwrap();
-    tree.push(b"solo", Entry::Singleton { df: 1, doc: 42, freq: 7 }).unwrap();
+    tree.push(b"even", TermEntry::List { df: 350, list: 0 }).unwrap();
+    tree.push(b"rare", TermEntry::List { df: 3, list: 1 }).unwrap();
+    tree.push(b"solo", TermEntry::Singleton { df: 1, doc: 42, freq: 7 }).unwrap();
     let run = tree.finish().unwrap();
     assert_eq!(&run[..5], hex("02 40 03 01 08"));
     assert_eq!(run[5..11], hex("04 65 76 65 6E 00"));
     assert_eq!(run[12], 0x1d);
     let dictionary = Dictionary::parse(DictionaryKind::BlockTree, run.into()).unwrap();
-    assert_eq!(dictionary.lookup(b"rare").unwrap(), Some((1, Entry::List { df: 3, list: 1 })));
-    assert_eq!(dictionary.lookup(b"solo").unwrap(), Some((2, Entry::Singleton { df: 1, doc: 42, freq: 7 })));
+    assert_eq!(dictionary.lookup(b"rare").unwrap(), Some((1, TermEntry::List { df: 3, list: 1 })));
+    assert_eq!(
+        dictionary.lookup(b"solo").unwrap(),
+        Some((2, TermEntry::Singleton { df: 1, doc: 42, freq: 7 }))
+    );
     for absent in [&b"a"[..], b"rar", b"rares", b"zebra", b""] {
         assert_eq!(dictionary.lookup(absent).unwrap(), None);
     }
@@ -137,9 +140,9 @@ proptest! {
         let mut tree = BlockTreeWriter::new();
         for (i, term) in terms.iter().enumerate() {
             let entry = if i % 2 == 0 {
-                Entry::List { df: 2 + i as u32, list: i as u32 / 2 }
+                TermEntry::List { df: 2 + i as u32, list: i as u32 / 2 }
             } else {
-                Entry::Singleton { df: 1, doc: i as u32 * 7, freq: 3 }
+                TermEntry::Singleton { df: 1, doc: i as u32 * 7, freq: 3 }
             };
             flat.push(term.as_bytes(), entry);
             tree.push(term.as_bytes(), entry).unwrap();

@@ -2,7 +2,7 @@
 
 use tesselle_core::{Error, Result};
 
-use super::{Field, Group, Node, Part, Phrase, Query};
+use super::{Group, Node, NodeRef, Phrase, Query, SearchField};
 
 /// Maximum number of words that one pattern may match.
 const MAX_WORDS: usize = 1024;
@@ -73,13 +73,13 @@ impl Group {
         let mut group = Self::default();
         for part in &self.order {
             match *part {
-                Part::Must(i) => {
+                NodeRef::Must(i) => {
                     if let Some(node) = self.must.get(i) {
                         group.push_must(node.expand(words)?);
                     }
                 }
                 // Optional words stay words: a list of nothing else is searched faster than groups.
-                Part::Should(i) => match self.should.get(i) {
+                NodeRef::Should(i) => match self.should.get(i) {
                     Some(Node::Pattern(field, pattern)) => {
                         all(*field, pattern, words)?.into_iter().for_each(|node| group.push_should(node));
                     }
@@ -111,7 +111,7 @@ impl Node {
 
 /// The words of a pattern, each in its field.
 fn all(
-    field: Option<Field>,
+    field: Option<SearchField>,
     pattern: &Pattern,
     words: &mut impl FnMut(&Pattern) -> Result<Vec<String>>,
 ) -> Result<Vec<Node>> {

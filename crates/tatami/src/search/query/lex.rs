@@ -3,7 +3,7 @@
 use tesselle_core::{Error, Result};
 
 use super::super::analyzer;
-use super::{Field, Pattern};
+use super::{Pattern, SearchField};
 
 /// Maximum edit distance between a word and its matches.
 const MAX_DISTANCE: u32 = 2;
@@ -18,9 +18,9 @@ pub(super) struct Lexeme<'a> {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Kind<'a> {
-    Word(Option<Field>, &'a str),
-    Pattern(Option<Field>, Pattern),
-    Quoted(Option<Field>, &'a str),
+    Word(Option<SearchField>, &'a str),
+    Pattern(Option<SearchField>, Pattern),
+    Quoted(Option<SearchField>, &'a str),
     Open,
     Close,
     Plus,
@@ -81,11 +81,11 @@ fn word<'a>(word: &'a str, next: &'a str, at: usize) -> Result<(Kind<'a>, &'a st
         _ => {}
     }
     let Some((name, value)) = field_of(word) else { return Ok((plain_or_pattern(None, word, at)?, next)) };
-    let Some(field) = Field::by_name(name) else {
+    let Some(field) = SearchField::by_name(name) else {
         if value.is_empty() {
             return Ok((Kind::Word(None, word), next));
         }
-        let known: Vec<&str> = Field::ALL.into_iter().map(Field::name).collect();
+        let known: Vec<&str> = SearchField::ALL.into_iter().map(SearchField::name).collect();
         return Err(wrong(&format!("there is no field '{name}'; there are {}", known.join(", ")), at));
     };
     if !value.is_empty() {
@@ -109,7 +109,7 @@ fn field_of(word: &str) -> Option<(&str, &str)> {
 }
 
 /// `word`, `prefix*` or `word~2`.
-fn plain_or_pattern(field: Option<Field>, word: &str, at: usize) -> Result<Kind<'_>> {
+fn plain_or_pattern(field: Option<SearchField>, word: &str, at: usize) -> Result<Kind<'_>> {
     if let Some((start, digits)) = word.rsplit_once('~')
         && digits.chars().all(|c| c.is_ascii_digit())
         && !start.is_empty()

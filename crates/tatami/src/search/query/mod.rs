@@ -38,12 +38,12 @@ pub(crate) struct Group {
     pub(crate) should: Vec<Node>,
     pub(crate) must_not: Vec<Node>,
     /// Position of each positive part in the query: contributions are summed in that order.
-    pub(crate) order: Vec<Part>,
+    pub(crate) order: Vec<NodeRef>,
 }
 
 /// A positive part of a group, in query order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum NodeRef {
     Must(usize),
     Should(usize),
 }
@@ -54,20 +54,20 @@ pub(crate) enum Node {
     Term(String),
     Phrase(Phrase),
     /// Words that only the index knows, in any field or in one.
-    Pattern(Option<Field>, Pattern),
+    Pattern(Option<SearchField>, Pattern),
     Group(Group),
 }
 
 /// Tokens next to each other in one field: at least two, or at least one where the field is named.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Phrase {
-    pub(crate) field: Option<Field>,
+    pub(crate) field: Option<SearchField>,
     pub(crate) words: Vec<String>,
 }
 
 impl Phrase {
     /// What looks for these tokens: nothing, a term or a phrase.
-    fn node(field: Option<Field>, mut words: Vec<String>) -> Option<Node> {
+    fn node(field: Option<SearchField>, mut words: Vec<String>) -> Option<Node> {
         match (words.len(), field) {
             (0, _) => None,
             (1, None) => words.pop().map(Node::Term),
@@ -78,13 +78,13 @@ impl Phrase {
 
 /// A stored field that words can be looked for in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Field {
+pub(crate) enum SearchField {
     Title,
     Url,
     Body,
 }
 
-impl Field {
+impl SearchField {
     pub(crate) const ALL: [Self; 3] = [Self::Title, Self::Url, Self::Body];
 
     pub(crate) fn name(self) -> &'static str {
@@ -146,19 +146,19 @@ impl Group {
     }
 
     fn push_should(&mut self, node: Node) {
-        self.order.push(Part::Should(self.should.len()));
+        self.order.push(NodeRef::Should(self.should.len()));
         self.should.push(node);
     }
 
     fn push_must(&mut self, node: Node) {
-        self.order.push(Part::Must(self.must.len()));
+        self.order.push(NodeRef::Must(self.must.len()));
         self.must.push(node);
     }
 
     fn positive(&self) -> impl Iterator<Item = &Node> {
         self.order.iter().filter_map(|part| match *part {
-            Part::Must(i) => self.must.get(i),
-            Part::Should(i) => self.should.get(i),
+            NodeRef::Must(i) => self.must.get(i),
+            NodeRef::Should(i) => self.should.get(i),
         })
     }
 

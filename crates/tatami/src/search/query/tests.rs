@@ -20,8 +20,8 @@ fn show(group: &Group) -> String {
         .order
         .iter()
         .map(|part| match *part {
-            Part::Must(i) => format!("+{}", node(&group.must[i])),
-            Part::Should(i) => node(&group.should[i]),
+            NodeRef::Must(i) => format!("+{}", node(&group.must[i])),
+            NodeRef::Should(i) => node(&group.should[i]),
         })
         .collect();
     parts.extend(group.must_not.iter().map(|n| format!("-{}", node(n))));

@@ -17,7 +17,7 @@ use tesselle_core::{Context, Result};
 
 use super::bm25::{contribution, idf};
 use super::inverted::InvertedIndex;
-use super::meta::Entry;
+use super::meta::TermEntry;
 use super::segment::Segment;
 
 /// The statistics of a term in one shard.
@@ -84,8 +84,8 @@ impl RoutingIndex {
         let mut failed = None;
         index.dictionary().for_each(|term, entry| {
             let max_freq = match entry {
-                Entry::Singleton { freq, .. } => Ok(freq),
-                Entry::List { list, .. } => index.table(list).map(|table| table.list_max()),
+                TermEntry::Singleton { freq, .. } => Ok(freq),
+                TermEntry::List { list, .. } => index.table(list).map(|table| table.list_max()),
             };
             match max_freq {
                 Ok(max_freq) => {

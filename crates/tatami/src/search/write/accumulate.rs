@@ -92,12 +92,12 @@ impl List {
 pub(crate) const PARTS: usize = 16;
 
 /// A term and its postings.
-pub(crate) type Term = (Box<str>, List);
+pub(crate) type TermList = (Box<str>, List);
 
 /// All terms since the last spill.
 #[derive(Debug)]
 pub(crate) struct Accumulator {
-    parts: Vec<Part>,
+    parts: Vec<Partition>,
     hash: TokenHash,
     /// Whether positions are stored.
     positions: bool,
@@ -105,14 +105,14 @@ pub(crate) struct Accumulator {
 
 /// The terms of one part.
 #[derive(Debug, Default)]
-struct Part {
+struct Partition {
     terms: HashMap<Box<str>, List, TokenHash>,
     memory: usize,
 }
 
 impl Accumulator {
     pub(crate) fn new(positions: bool) -> Self {
-        let parts = (0..PARTS).map(|_| Part::default()).collect();
+        let parts = (0..PARTS).map(|_| Partition::default()).collect();
         Self { parts, hash: TokenHash::default(), positions }
     }
 
@@ -137,15 +137,15 @@ impl Accumulator {
     }
 
     /// All terms in ascending order; the accumulator is empty afterwards. Uses all threads of the pool.
-    pub(crate) fn take_sorted(&mut self) -> Vec<Term> {
+    pub(crate) fn take_sorted(&mut self) -> Vec<TermList> {
         let parts = self.parts.iter_mut().map(std::mem::take);
-        let mut terms: Vec<Term> = parts.flat_map(|part| part.terms).collect();
+        let mut terms: Vec<TermList> = parts.flat_map(|part| part.terms).collect();
         parallel::sort_unstable_by(&mut terms, |a, b| a.0.cmp(&b.0));
         terms
     }
 }
 
-impl Part {
+impl Partition {
     fn take(&mut self, found: &Found<'_>) {
         let term = found.term;
         let list = if let Some(known) = self.terms.get_mut(term) {

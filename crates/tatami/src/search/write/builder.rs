@@ -69,7 +69,7 @@ impl SegmentBuilder {
         options: &IndexOptions,
         driver: &Driver,
     ) -> Result<Self> {
-        let roles = Roles::new(schema, options)?;
+        let roles = Roles::try_new(schema, options)?;
         let segment_schema = roles.schema();
         let mut writer_options = WriterOptions {
             bloom: vec!["doc_id".to_owned()],
@@ -109,13 +109,13 @@ impl SegmentBuilder {
         let starts: Vec<usize> = (0..documents.rows).step_by(SHARD_DOCS).collect();
         let accumulator = &mut self.accumulator;
         let forward = self.driver.install(|| {
-            let tokenized: Vec<(Gathered, Part)> = parallel::map(starts, |start| {
+            let tokenized: Vec<(Gathered, TokenCounts)> = parallel::map(starts, |start| {
                 let rows = start..documents.rows.min(start + SHARD_DOCS);
                 tokenize(documents, rows, first, accumulator.shard())
             });
             let (shards, parts): (Vec<_>, Vec<_>) = tokenized.into_iter().unzip();
             accumulator.absorb(&shards);
-            parts.into_iter().fold(Part::default(), |mut all, part| {
+            parts.into_iter().fold(TokenCounts::default(), |mut all, part| {
                 all.append(part);
                 all
             })
@@ -128,7 +128,7 @@ impl SegmentBuilder {
         Ok(())
     }
 
-    fn write_forward(&mut self, documents: &Documents, forward: Part, first: u32) -> Result<()> {
+    fn write_forward(&mut self, documents: &Documents, forward: TokenCounts, first: u32) -> Result<()> {
         let rows = documents.rows;
         let text: ArrayRef = match self.roles.shape {
             Shape::Body => Arc::new(without_nulls(documents.body.as_ref(), rows)),
@@ -179,11 +179,11 @@ impl Sink for SegmentBuilder {
 
 /// Token counts of consecutive documents: body, title, anchor, URL.
 #[derive(Debug, Default)]
-struct Part {
+struct TokenCounts {
     norms: [Vec<u16>; 4],
 }
 
-impl Part {
+impl TokenCounts {
     fn append(&mut self, mut other: Self) {
         for (to, from) in self.norms.iter_mut().zip(&mut other.norms) {
             to.append(from);
@@ -197,8 +197,8 @@ fn tokenize(
     rows: std::ops::Range<usize>,
     first: u32,
     mut shard: Shard,
-) -> (Gathered, Part) {
-    let mut part = Part::default();
+) -> (Gathered, TokenCounts) {
+    let mut part = TokenCounts::default();
     let fields =
         [&documents.body, &documents.title, &documents.anchor, &documents.url].map(|field| field.as_ref());
     for row in rows {

@@ -17,7 +17,7 @@ use super::encode::RunEncoder;
 use super::scratch::Scratch;
 use crate::collection::common_metadata;
 use crate::search::cursor::{END, PostingCursor};
-use crate::search::meta::{Dictionary, DictionaryKind, Entry, LiveDocs, positions};
+use crate::search::meta::{Dictionary, DictionaryKind, LiveDocs, TermEntry, positions};
 use crate::search::segment::Segment;
 use crate::table::FileTable;
 use crate::write::options::WriterOptions;
@@ -76,7 +76,7 @@ pub(crate) fn combine(
 
 /// Copies the stored fields of the live documents.
 fn copy(segment: &Segment, writer: &mut Writer, driver: &Driver) -> Result<()> {
-    let table = FileTable::new(segment.file().clone())?;
+    let table = FileTable::try_new(segment.file().clone())?;
     let plan = table.plan(&Scan::all())?;
     let mut doc = 0u32;
     for batch in driver.for_run().batches(table.storage(), plan, Order::Plan) {
@@ -229,7 +229,7 @@ struct TermStream<'a> {
     /// Terms that were taken.
     taken: u64,
     next: usize,
-    block: std::vec::IntoIter<(Arc<[u8]>, Entry)>,
+    block: std::vec::IntoIter<(Arc<[u8]>, TermEntry)>,
 }
 
 impl<'a> TermStream<'a> {
@@ -237,7 +237,7 @@ impl<'a> TermStream<'a> {
         Self { dictionary, taken: 0, next: 0, block: Vec::new().into_iter() }
     }
 
-    fn next(&mut self) -> Result<Option<(Arc<[u8]>, Entry)>> {
+    fn next(&mut self) -> Result<Option<(Arc<[u8]>, TermEntry)>> {
         self.taken += 1;
         loop {
             if let Some(term) = self.block.next() {

@@ -7,7 +7,7 @@ use tesselle_core::{Error, Result};
 use super::accumulate::{List, Unpacked};
 use super::scratch::{RunBytes, Scratch, Spool, Spooled};
 use crate::search::meta::{
-    BLOCK_TERMS, BlockTreeWriter, DictionaryKind, Entry, FlatWriter, PositionsWriter, encode_list,
+    BLOCK_TERMS, BlockTreeWriter, DictionaryKind, FlatWriter, PositionsWriter, TermEntry, encode_list,
 };
 use crate::write::writer::InvertedRuns;
 
@@ -41,7 +41,7 @@ impl TermWriter {
         }
     }
 
-    fn push(&mut self, term: &[u8], entry: Entry) -> Result<()> {
+    fn push(&mut self, term: &[u8], entry: TermEntry) -> Result<()> {
         match self {
             Self::Flat(flat) => flat.push(term, entry),
             Self::BlockTree(tree) => tree.push(term, entry)?,
@@ -112,12 +112,12 @@ impl RunEncoder {
         let Unpacked { docs, freqs, numbers } = postings;
         let entry = match (docs.as_slice(), freqs.as_slice()) {
             ([], _) => return Ok(()),
-            (&[doc], &[freq]) => Entry::Singleton { df: 1, doc, freq },
+            (&[doc], &[freq]) => TermEntry::Singleton { df: 1, doc, freq },
             _ => {
                 let list = self.lists;
                 self.lists += 1;
                 self.list(docs, freqs, scratch)?;
-                Entry::List { df: docs.len() as u32, list }
+                TermEntry::List { df: docs.len() as u32, list }
             }
         };
         if let Some((writer, spool)) = &mut self.positions {
@@ -143,11 +143,11 @@ impl RunEncoder {
             self.lists += lists as u32;
         }
         let (kind, positions) = (self.terms.kind(), self.has_positions());
-        let encoded: Vec<Result<Chunk>> = parallel::map(chunks.iter().zip(firsts), |(chunk, first)| {
-            Chunk::encode(chunk, first, kind, positions)
+        let encoded: Vec<Result<TermChunk>> = parallel::map(chunks.iter().zip(firsts), |(chunk, first)| {
+            TermChunk::encode(chunk, first, kind, positions)
         });
         for chunk in encoded {
-            let Chunk { terms, postings, skips, positions } = chunk?;
+            let TermChunk { terms, postings, skips, positions } = chunk?;
             if let Some((writer, spool)) = &mut self.positions {
                 writer.append(positions);
                 spool.write(&writer.take(), scratch)?;
@@ -206,14 +206,14 @@ impl RunEncoder {
 }
 
 /// Some consecutive terms, encoded by one thread.
-struct Chunk {
+struct TermChunk {
     terms: TermWriter,
     postings: Vec<u8>,
     skips: Vec<u8>,
     positions: PositionsWriter,
 }
 
-impl Chunk {
+impl TermChunk {
     /// Encodes terms with posting lists numbered from `list` on.
     fn encode(
         terms: &[(Box<str>, Vec<List>)],
@@ -238,7 +238,7 @@ impl Chunk {
                 chunk.positions.push(freqs, numbers)?;
             }
             let entry = if let (&[doc], &[freq]) = (docs.as_slice(), freqs.as_slice()) {
-                Entry::Singleton { df: 1, doc, freq }
+                TermEntry::Singleton { df: 1, doc, freq }
             } else {
                 payload.clear();
                 let table = encode_list(docs, freqs, &mut payload)?;
@@ -246,7 +246,7 @@ impl Chunk {
                 chunk.postings.extend_from_slice(&payload);
                 table.write(&mut chunk.skips);
                 list += 1;
-                Entry::List { df: docs.len() as u32, list: list - 1 }
+                TermEntry::List { df: docs.len() as u32, list: list - 1 }
             };
             chunk.terms.push(term.as_bytes(), entry)?;
         }

@@ -86,7 +86,7 @@ fn run(file: &File, pick: impl Fn(&crate::meta::inverted::Inverted) -> crate::me
     file.index_record(run.offset, run.len).unwrap()
 }
 
-fn dictionary(segment: &Segment) -> Vec<(Vec<u8>, crate::search::meta::Entry)> {
+fn dictionary(segment: &Segment) -> Vec<(Vec<u8>, crate::search::meta::TermEntry)> {
     let mut terms = Vec::new();
     segment.index().dictionary().for_each(|term, entry| terms.push((term.to_vec(), entry))).unwrap();
     terms

@@ -11,7 +11,7 @@ use tesselle_codec::varint;
 use tesselle_core::storage::Staged;
 use tesselle_core::{Error, Location, Result};
 
-use super::accumulate::{Accumulator, List, Term};
+use super::accumulate::{Accumulator, List, TermList};
 use super::encode::{CHUNK_TERMS, RunEncoder};
 use super::scratch::Scratch;
 
@@ -57,9 +57,9 @@ pub(crate) fn merge(
         }
         return batch.flush(encoder, scratch);
     }
-    let mut sources: Vec<Source> =
-        runs.iter().map(|run| RunReader::open(run).map(Source::Run)).collect::<Result<_>>()?;
-    sources.push(Source::Memory(accumulator.take_sorted().into_iter()));
+    let mut sources: Vec<TermSource> =
+        runs.iter().map(|run| RunReader::open(run).map(TermSource::Run)).collect::<Result<_>>()?;
+    sources.push(TermSource::Memory(accumulator.take_sorted().into_iter()));
     // The next term of every source; equal terms are in source order, which is document order.
     let mut heads: Vec<Option<List>> = Vec::with_capacity(sources.len());
     let mut heap = BinaryHeap::new();
@@ -129,19 +129,19 @@ impl Batch {
 type Heap = BinaryHeap<Reverse<(Box<str>, usize)>>;
 
 /// Pushes the next term of source `i` onto the heap and returns its list.
-fn advance(source: &mut Source, i: usize, heap: &mut Heap) -> Result<Option<List>> {
+fn advance(source: &mut TermSource, i: usize, heap: &mut Heap) -> Result<Option<List>> {
     let Some((term, list)) = source.next()? else { return Ok(None) };
     heap.push(Reverse((term, i)));
     Ok(Some(list))
 }
 
-enum Source {
+enum TermSource {
     Run(RunReader),
-    Memory(std::vec::IntoIter<Term>),
+    Memory(std::vec::IntoIter<TermList>),
 }
 
-impl Source {
-    fn next(&mut self) -> Result<Option<Term>> {
+impl TermSource {
+    fn next(&mut self) -> Result<Option<TermList>> {
         match self {
             Self::Run(run) => run.next(),
             Self::Memory(terms) => Ok(terms.next()),
@@ -168,7 +168,7 @@ impl RunReader {
         Ok(Self { location: location.clone(), size, at: 0, window: Bytes::new(), pos: 0 })
     }
 
-    fn next(&mut self) -> Result<Option<Term>> {
+    fn next(&mut self) -> Result<Option<TermList>> {
         if self.pos == self.window.len() && self.at == self.size {
             return Ok(None);
         }

@@ -22,8 +22,8 @@ const FIXED: [&str; 8] = ["doc_id", "url", "title", "", "norm_body", "norm_title
 pub(super) struct Roles {
     pub(super) shape: Shape,
     id: Option<usize>,
-    url: Place,
-    title: Place,
+    url: FieldColumns,
+    title: FieldColumns,
     anchor: Option<usize>,
     body: Vec<usize>,
     extra: Vec<usize>,
@@ -32,7 +32,7 @@ pub(super) struct Roles {
 
 /// A field that may be searched, stored, or both.
 #[derive(Debug, Clone, Copy, Default)]
-struct Place {
+struct FieldColumns {
     searched: Option<usize>,
     stored: Option<usize>,
 }
@@ -52,7 +52,7 @@ pub(super) struct Documents {
 }
 
 impl Roles {
-    pub(super) fn new(input: &SchemaRef, options: &IndexOptions) -> Result<Self> {
+    pub(super) fn try_new(input: &SchemaRef, options: &IndexOptions) -> Result<Self> {
         let known = || input.fields().iter().map(|field| field.name().as_str());
         let find =
             |name: &str| input.index_of(name).map_err(|_| Error::unknown_name("column", name, known()));
@@ -83,8 +83,8 @@ impl Roles {
         let mut roles = Self {
             shape: Shape::Body,
             id,
-            url: Place { searched: field("url"), stored: place("url") },
-            title: Place { searched: field("title"), stored: place("title") },
+            url: FieldColumns { searched: field("url"), stored: place("url") },
+            title: FieldColumns { searched: field("title"), stored: place("title") },
             anchor: field("anchor"),
             body,
             extra: Vec::new(),

@@ -77,9 +77,9 @@ impl Spool {
         let source = match self.file {
             Some((staged, location)) => {
                 staged.commit()?;
-                Source::File(location)
+                ScratchData::File(location)
             }
-            None => Source::Memory(self.memory.into()),
+            None => ScratchData::Memory(self.memory.into()),
         };
         Ok(Spooled { source, len: self.len })
     }
@@ -88,19 +88,19 @@ impl Spool {
 /// The bytes of a finished spool.
 #[derive(Debug)]
 pub(crate) struct Spooled {
-    source: Source,
+    source: ScratchData,
     len: u64,
 }
 
 #[derive(Debug)]
-enum Source {
+enum ScratchData {
     Memory(Bytes),
     File(Location),
 }
 
 impl Default for Spooled {
     fn default() -> Self {
-        Self { source: Source::Memory(Bytes::new()), len: 0 }
+        Self { source: ScratchData::Memory(Bytes::new()), len: 0 }
     }
 }
 
@@ -140,8 +140,8 @@ impl Spooled {
     /// Returns the bytes part by part.
     pub(crate) fn for_each(&self, mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
         match &self.source {
-            Source::Memory(bytes) => take(bytes),
-            Source::File(location) => {
+            ScratchData::Memory(bytes) => take(bytes),
+            ScratchData::File(location) => {
                 let mut at = 0;
                 while at < self.len {
                     let end = self.len.min(at + WINDOW);

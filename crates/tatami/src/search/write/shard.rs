@@ -14,7 +14,7 @@ use crate::search::meta::positions::TOKEN_BITS;
 /// A term: the end of its bytes in the arena (they start at the end of those of the previous term), and its
 /// last posting.
 #[derive(Debug, Clone, Copy)]
-struct Term {
+struct ShardEntry {
     hash: u64,
     end: usize,
     /// Index of its last document in the list of postings.
@@ -35,7 +35,7 @@ pub(crate) struct Shard {
     hash: TokenHash,
     /// Indexes of terms by the low bits of their hashes; [`FREE`] if unused. At most half full.
     slots: Vec<u32>,
-    terms: Vec<Term>,
+    terms: Vec<ShardEntry>,
     arena: Vec<u8>,
     postings: Vec<Posting>,
     /// The posting and the position of every token; `None` if positions are not stored.
@@ -114,7 +114,7 @@ impl Shard {
             *slot = number;
         }
         self.arena.extend_from_slice(token);
-        self.terms.push(Term { hash, end: self.arena.len(), last: usize::MAX, postings: 0 });
+        self.terms.push(ShardEntry { hash, end: self.arena.len(), last: usize::MAX, postings: 0 });
         if self.terms.len() * 2 > self.slots.len() {
             self.grow();
         }

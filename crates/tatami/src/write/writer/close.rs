@@ -4,7 +4,7 @@ use tesselle_codec::crc::crc32c_append;
 use tesselle_core::{Action, Error, Result, Summary};
 
 use super::Writer;
-use crate::meta::extension::ValueDictionary;
+use crate::meta::extension::DictionaryEntry;
 use crate::meta::header::{Header, flags as header_flags};
 use crate::meta::inverted::{Inverted, Run};
 use crate::meta::record::Record;
@@ -92,7 +92,7 @@ impl Writer {
             self.footer.stats.compressed += stored.len() as u64;
             self.footer.stats.uncompressed += payload.len() as u64;
             let entry =
-                ValueDictionary { column: column as u64, offset, stored: stored.len() as u64, entries };
+                DictionaryEntry { column: column as u64, offset, stored: stored.len() as u64, entries };
             self.footer.extension.dictionaries.push(entry);
         }
         Ok(())

@@ -18,7 +18,7 @@ use tesselle_core::{
 
 use super::bloom::{BloomTest, bloom_tests};
 use super::bounds::{GroupBounds, exact_stats, selected_rows};
-use super::task::{GroupTask, Rows, State};
+use super::task::{GroupRows, GroupTask, State};
 use crate::foreign::guard::guarded;
 use crate::foreign::no_axes;
 use crate::foreign::writer::damaged;
@@ -74,7 +74,7 @@ impl ParquetTable {
         number: usize,
         group: &RowGroupMetaData,
         predicate: Option<&Predicate>,
-    ) -> Result<Vec<Rows>> {
+    ) -> Result<Vec<GroupRows>> {
         let rows = row_count(group)?;
         let matching = match predicate {
             Some(predicate) => selected_rows(self.parquet(), number, rows, predicate, &|c| self.converter(c)),
@@ -87,8 +87,10 @@ impl ParquetTable {
         if rows <= TASK_ROWS || !indexed {
             return Ok(match matching {
                 Some(selection) if !selection.selects_any() => Vec::new(),
-                Some(selection) => vec![Rows { count: selection.row_count(), selection: Some(selection) }],
-                None => vec![Rows { count: rows, selection: None }],
+                Some(selection) => {
+                    vec![GroupRows { count: selection.row_count(), selection: Some(selection) }]
+                }
+                None => vec![GroupRows { count: rows, selection: None }],
             });
         }
         let parts = rows.div_ceil(TASK_ROWS);
@@ -100,7 +102,7 @@ impl ParquetTable {
                 Some(matching) => selection.intersection(matching),
                 None => selection,
             };
-            Rows { count: selection.row_count(), selection: Some(selection) }
+            GroupRows { count: selection.row_count(), selection: Some(selection) }
         };
         Ok((0..parts).map(part).filter(|rows| rows.count > 0).collect())
     }

@@ -15,7 +15,7 @@ use crate::foreign::guard::guarded;
 use crate::foreign::writer::damaged;
 
 /// Rows of a row group.
-pub(super) struct Rows {
+pub(super) struct GroupRows {
     /// How many.
     pub(super) count: usize,
     /// The selection; `None` is all rows.
@@ -29,7 +29,7 @@ pub(super) struct GroupTask {
     pub(super) mask: ProjectionMask,
     pub(super) order: Arc<[usize]>,
     pub(super) group: usize,
-    pub(super) rows: Rows,
+    pub(super) rows: GroupRows,
     pub(super) batch_rows: usize,
     pub(super) blooms: Arc<[BloomTest]>,
     pub(super) cost: Cost,

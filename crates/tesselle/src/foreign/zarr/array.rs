@@ -9,14 +9,14 @@ use tesselle_core::array::{Answer, Ask, CopyAxis, Place, clipped, copy_box};
 use tesselle_core::{ArrayView, ByteRange, DType, Error, Location, Result, Storage};
 
 use super::SCALAR;
-use super::codec::{Cells, Chain, Shard};
+use super::codec::{CellCodec, Chain, Shard};
 use super::meta::ArrayMeta;
 
 /// Indexes of shards that are kept.
 const KEPT: usize = 256;
 
 /// Where each smaller chunk of a shard is.
-type Index = Arc<Vec<Option<(u64, u64)>>>;
+type ShardIndex = Arc<Vec<Option<(u64, u64)>>>;
 
 /// An array of a hierarchy.
 pub(crate) struct ZarrArray {
@@ -27,7 +27,7 @@ pub(crate) struct ZarrArray {
     tile: Vec<u64>,
     axis_names: Vec<String>,
     /// The indexes of read shards; `None` for missing shards.
-    indexes: Mutex<HashMap<Arc<str>, Option<Index>>>,
+    indexes: Mutex<HashMap<Arc<str>, Option<ShardIndex>>>,
 }
 
 impl ZarrArray {
@@ -35,8 +35,8 @@ impl ZarrArray {
         let scalar = meta.shape.is_empty();
         let or_one = |list: &[u64]| if scalar { vec![1] } else { list.to_vec() };
         let tile = match &meta.codecs.cells {
-            Cells::Plain { .. } => or_one(&meta.chunk),
-            Cells::Shard(shard) => or_one(&shard.chunk),
+            CellCodec::Plain { .. } => or_one(&meta.chunk),
+            CellCodec::Shard(shard) => or_one(&shard.chunk),
         };
         let shape = or_one(&meta.shape);
         let mut axis_names: Vec<String> = Vec::with_capacity(shape.len());
@@ -69,8 +69,8 @@ impl ZarrArray {
 
     fn shard(&self) -> Option<&Shard> {
         match &self.meta.codecs.cells {
-            Cells::Shard(shard) => Some(shard),
-            Cells::Plain { .. } => None,
+            CellCodec::Shard(shard) => Some(shard),
+            CellCodec::Plain { .. } => None,
         }
     }
 
@@ -90,7 +90,7 @@ impl ZarrArray {
     }
 
     /// Where an inner chunk of a shard is.
-    fn in_shard(&self, shard: &Shard, tile: &[u64], file: &Arc<str>, index: &Index) -> Place {
+    fn in_shard(&self, shard: &Shard, tile: &[u64], file: &Arc<str>, index: &ShardIndex) -> Place {
         let place = tile.iter().zip(&shard.grid).fold(0, |place, (at, n)| place * n + at % n);
         let entry = usize::try_from(place).ok().and_then(|place| index.get(place));
         match entry.copied().flatten() {
@@ -122,7 +122,7 @@ impl ZarrArray {
     }
 
     /// Stores the index of a shard, or that the file is missing.
-    fn remember(&self, file: &Arc<str>, index: Option<Index>) {
+    fn remember(&self, file: &Arc<str>, index: Option<ShardIndex>) {
         if self.shard().is_none() {
             return;
         }
@@ -155,7 +155,7 @@ impl ZarrArray {
         if !copy_box(size, &axes, cells, dst) {
             return Err(Error::internal("a chunk is shorter than its cells"));
         }
-        if matches!(chain.cells, Cells::Plain { big_endian: true }) {
+        if matches!(chain.cells, CellCodec::Plain { big_endian: true }) {
             dst.chunks_exact_mut(size).for_each(<[u8]>::reverse);
         }
         Ok(())
@@ -218,7 +218,7 @@ impl ArrayView for ZarrArray {
         let place = || format!("chunk {}", self.meta.key(tile));
         let damaged = |error: Error| error.file(self.folder.path()).piece(place());
         let clipped = clipped(&self.shape, &self.tile, tile);
-        let plain = chain.order.is_none() && !matches!(chain.cells, Cells::Plain { big_endian: true });
+        let plain = chain.order.is_none() && !matches!(chain.cells, CellCodec::Plain { big_endian: true });
         if plain && clipped == self.tile {
             return chain.decode_into(stored, dst).map_err(damaged);
         }

@@ -15,7 +15,7 @@ pub(super) struct Chain {
     /// For each axis of the stored chunk, the axis of the array; `None` if they are in order.
     pub(super) order: Option<Vec<usize>>,
     /// How cells become bytes.
-    pub(super) cells: Cells,
+    pub(super) cells: CellCodec,
     /// The codecs of the bytes.
     bytes: Vec<ByteCodec>,
     /// Bytes of the decoded chunk.
@@ -24,7 +24,7 @@ pub(super) struct Chain {
 
 /// How cells become bytes.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Cells {
+pub(super) enum CellCodec {
     /// Cell by cell.
     Plain {
         /// The most significant byte comes first.
@@ -65,7 +65,7 @@ impl Chain {
             Compressor::Gzip => vec![ByteCodec::Gzip { level }],
             _ => Vec::new(),
         };
-        let cells = Cells::Plain { big_endian: false };
+        let cells = CellCodec::Plain { big_endian: false };
         Ok(Self { order: None, cells, bytes, size: decoded_size(chunk, dtype)? })
     }
 
@@ -98,7 +98,7 @@ impl Chain {
                             return Err(Error::corrupt(format!("the byte order '{other}' is not known")));
                         }
                     };
-                    cells = Some(Cells::Plain { big_endian });
+                    cells = Some(CellCodec::Plain { big_endian });
                 }
                 "sharding_indexed" if cells.is_none() => {
                     if in_shard || order.is_some() {
@@ -106,7 +106,7 @@ impl Chain {
                             "nested shards and transposed shards are not supported",
                         ));
                     }
-                    cells = Some(Cells::Shard(Box::new(Shard::parse(with, chunk, dtype)?)));
+                    cells = Some(CellCodec::Shard(Box::new(Shard::parse(with, chunk, dtype)?)));
                 }
                 "gzip" if cells.is_some() => bytes.push(ByteCodec::Gzip { level: level(with, 5) }),
                 "zstd" if cells.is_some() => bytes.push(ByteCodec::Zstd { level: level(with, 0) }),
@@ -124,7 +124,7 @@ impl Chain {
             }
         }
         let cells = cells.ok_or_else(|| Error::corrupt("no codec turns the cells into bytes"))?;
-        if matches!(cells, Cells::Shard(_)) && !bytes.is_empty() {
+        if matches!(cells, CellCodec::Shard(_)) && !bytes.is_empty() {
             return Err(Error::unsupported("compressed shards are not supported"));
         }
         if bytes.iter().filter(|codec| **codec != ByteCodec::Crc32c).count() > 1 {
@@ -177,7 +177,7 @@ impl Chain {
 
     /// Whether cells are stored in output form.
     pub(super) fn is_raw(&self) -> bool {
-        self.bytes.is_empty() && self.order.is_none() && self.cells == Cells::Plain { big_endian: false }
+        self.bytes.is_empty() && self.order.is_none() && self.cells == CellCodec::Plain { big_endian: false }
     }
 
     /// The stored form of little-endian cells; only for chains made by [`Chain::plain`].

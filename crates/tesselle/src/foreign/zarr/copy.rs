@@ -8,7 +8,7 @@ use tesselle_core::{
 };
 
 use super::meta::{FILE, Node};
-use super::write::{Staged, failed};
+use super::write::{StagedStore, failed};
 use super::{Hierarchy, MAX_DEPTH};
 
 /// Bytes of a file that are copied at once: shards may be large.
@@ -25,13 +25,13 @@ pub(super) fn rewrite(
         return Ok(None);
     }
     let hierarchy = Hierarchy::open(source)?;
-    let staged = Staged::new(target, write.overwrite)?;
-    let mut job = Job { staged: None, driver, summary: Summary::default() };
-    job.node(source, "", 0)?;
-    driver.progress().expect(job.summary.bytes);
-    let mut job = Job { staged: Some(&staged), driver, summary: Summary::default() };
-    job.node(source, "", 0)?;
-    let mut summary = job.summary;
+    let staged = StagedStore::try_new(target, write.overwrite)?;
+    let mut copy = HierarchyCopy { staged: None, driver, summary: Summary::default() };
+    copy.node(source, "", 0)?;
+    driver.progress().expect(copy.summary.bytes);
+    let mut copy = HierarchyCopy { staged: Some(&staged), driver, summary: Summary::default() };
+    copy.node(source, "", 0)?;
+    let mut summary = copy.summary;
     for (_, array) in &hierarchy.arrays {
         let rows = array.shape().iter().fold(1_u64, |rows, extent| rows.saturating_mul(*extent));
         summary.rows = summary.rows.saturating_add(rows);
@@ -40,14 +40,14 @@ pub(super) fn rewrite(
     Ok(Some(Rewritten { summary, kept: hierarchy.attributes.into_iter().map(|(name, _)| name).collect() }))
 }
 
-struct Job<'a> {
+struct HierarchyCopy<'a> {
     /// The target; without it the bytes are only counted.
-    staged: Option<&'a Staged>,
+    staged: Option<&'a StagedStore>,
     driver: &'a Driver,
     summary: Summary,
 }
 
-impl Job<'_> {
+impl HierarchyCopy<'_> {
     /// Copies an array with its chunks, or a group with its members.
     fn node(&mut self, folder: &Location, path: &str, depth: usize) -> Result<()> {
         self.file(&folder.join(FILE), &below(path, FILE))?;

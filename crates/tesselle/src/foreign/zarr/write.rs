@@ -29,13 +29,13 @@ const CHUNK: u64 = 1 << 20;
 
 /// How chunks are stored.
 #[derive(Debug, Clone)]
-struct Plan {
+struct ChunkOptions {
     chunk: Option<Vec<u64>>,
     compressor: Compressor,
     level: i32,
 }
 
-impl Plan {
+impl ChunkOptions {
     fn parse(settings: &Settings) -> Result<Self> {
         settings.expect_only(&SETTINGS)?;
         let compressor = match settings.get("codec") {
@@ -114,18 +114,18 @@ pub(super) fn write_array(
     options: &WriteOptions,
     driver: &Driver,
 ) -> Result<Summary> {
-    let plan = Plan::parse(&options.settings)?;
+    let chunking = ChunkOptions::parse(&options.settings)?;
     let name = options.table.as_deref().filter(|name| !name.is_empty()).unwrap_or(UNNAMED);
     if grouped(&options.settings)? {
         let inner = groups([name])?;
-        let staged = Staged::new(target, options.overwrite)?;
-        let summary = put_array(&staged, &format!("{name}/"), &plan, source, &Map::new(), driver)?;
+        let staged = StagedStore::try_new(target, options.overwrite)?;
+        let summary = put_array(&staged, &format!("{name}/"), &chunking, source, &Map::new(), driver)?;
         staged.put_groups(attributes, inner)?;
         staged.commit()?;
         return Ok(summary);
     }
-    let staged = Staged::new(target, options.overwrite)?;
-    let summary = put_array(&staged, "", &plan, source, attributes, driver)?;
+    let staged = StagedStore::try_new(target, options.overwrite)?;
+    let summary = put_array(&staged, "", &chunking, source, attributes, driver)?;
     staged.commit()?;
     Ok(summary)
 }
@@ -134,12 +134,12 @@ pub(super) fn write_array(
 pub(super) fn write_arrays(request: &ArraysRequest<'_>, driver: &Driver) -> Result<Summary> {
     let ArraysRequest { location, arrays, attributes, options } = request;
     let inner = groups(arrays.iter().map(|array| array.name.as_str()))?;
-    let staged = Staged::new(location, options.overwrite)?;
+    let staged = StagedStore::try_new(location, options.overwrite)?;
     let mut all = Summary::default();
     for array in arrays {
-        let plan = Plan::parse(&array.options(options).settings)?;
+        let chunking = ChunkOptions::parse(&array.options(options).settings)?;
         let prefix = format!("{}/", array.name);
-        let one = put_array(&staged, &prefix, &plan, array.array, &object(&array.attributes), driver)?;
+        let one = put_array(&staged, &prefix, &chunking, array.array, &object(&array.attributes), driver)?;
         (all.rows, all.bytes, all.pieces) =
             (all.rows + one.rows, all.bytes + one.bytes, all.pieces + one.pieces);
     }
@@ -155,15 +155,16 @@ pub(super) fn object(attributes: &[Attribute]) -> Map<String, Value> {
 
 /// Writes the chunks and the metadata of an array, under a prefix of the staged store.
 fn put_array(
-    staged: &Staged,
+    staged: &StagedStore,
     prefix: &str,
-    plan: &Plan,
+    chunking: &ChunkOptions,
     source: &dyn ArrayView,
     attributes: &Map<String, Value>,
     driver: &Driver,
 ) -> Result<Summary> {
     let kind = (source.dtype(), false);
-    let mut meta = plan.meta(source.shape(), source.tile_shape(), kind, source.axis_names(), attributes)?;
+    let mut meta =
+        chunking.meta(source.shape(), source.tile_shape(), kind, source.axis_names(), attributes)?;
     let is_scalar = source.axis_names() == [SCALAR] && source.shape() == [1];
     if is_scalar {
         (meta.shape, meta.chunk, meta.axis_names) = (Vec::new(), Vec::new(), Vec::new());
@@ -230,12 +231,12 @@ fn padded(cells: Vec<u8>, shape: &[u64], chunk: &[u64], size: usize) -> Vec<u8> 
 }
 
 /// A staged store.
-pub(super) struct Staged {
+pub(super) struct StagedStore {
     folder: StagedFolder,
 }
 
-impl Staged {
-    pub(super) fn new(target: &Location, overwrite: bool) -> Result<Self> {
+impl StagedStore {
+    pub(super) fn try_new(target: &Location, overwrite: bool) -> Result<Self> {
         target.refuse_existing(overwrite)?;
         if overwrite && target.is_dir()? && !target.join(FILE).exists()? && !target.list()?.is_empty() {
             return Err(Error::invalid(format!(
@@ -315,7 +316,7 @@ pub(super) fn sink(
     driver: &Driver,
 ) -> Result<Box<dyn Sink>> {
     let settings = &options.settings;
-    let plan = Plan::parse(settings)?;
+    let chunking = ChunkOptions::parse(settings)?;
     if settings.get("order").is_some_and(|order| order != "row-major") {
         return Err(Error::invalid(
             "Zarr arrays are written from rows in row-major order, but the rows are not",
@@ -355,8 +356,8 @@ pub(super) fn sink(
         let known = shape.as_ref().and_then(|shape| shape.first().copied());
         let mut like = vec![known.unwrap_or(CHUNK / kind.0.size() as u64)];
         like.extend(&inner);
-        let meta = plan.meta(&like, &[], kind, &axes, attributes)?;
-        columns.push(Column { name: field.name().clone(), meta, pending: Vec::new(), bands: 0 });
+        let meta = chunking.meta(&like, &[], kind, &axes, attributes)?;
+        columns.push(ColumnWriter { name: field.name().clone(), meta, pending: Vec::new(), bands: 0 });
     }
     let grouped = columns.len() > 1 || grouped(settings)?;
     let groups = if grouped {
@@ -366,7 +367,7 @@ pub(super) fn sink(
         // The target itself is the array, so it has no name.
         Vec::new()
     };
-    let staged = Staged::new(target, options.overwrite)?;
+    let staged = StagedStore::try_new(target, options.overwrite)?;
     Ok(Box::new(ZarrSink {
         staged,
         grouped,
@@ -394,7 +395,7 @@ fn row_axis(columns: &Fields) -> String {
     name
 }
 
-struct Column {
+struct ColumnWriter {
     name: String,
     meta: ArrayMeta,
     /// Cells of the current band of chunks.
@@ -403,7 +404,7 @@ struct Column {
 }
 
 struct ZarrSink {
-    staged: Staged,
+    staged: StagedStore,
     /// Whether the target is a group of arrays.
     grouped: bool,
     /// The groups between the root and arrays whose names are paths.
@@ -413,7 +414,7 @@ struct ZarrSink {
     inner: Vec<u64>,
     /// Cells of one position along the first axis.
     row: u64,
-    columns: Vec<Column>,
+    columns: Vec<ColumnWriter>,
     attributes: Map<String, Value>,
     rows: u64,
     bytes: u64,

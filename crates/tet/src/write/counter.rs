@@ -4,14 +4,14 @@ use tesselle_core::{Action, Error, Result};
 
 /// Checks that coordinates run through a box in row-major order, and determines the extents that were not given.
 #[derive(Debug, Clone)]
-pub(super) struct Odometer {
+pub(super) struct CellCounter {
     origin: Vec<i64>,
     last: Vec<i64>,
     extents: Vec<Option<u64>>,
     started: bool,
 }
 
-impl Odometer {
+impl CellCounter {
     /// A tracker for this many axes, whose extents may be known.
     pub(super) fn new(rank: usize, shape: Option<&[u64]>) -> Self {
         let extents = (0..rank).map(|axis| shape.and_then(|shape| shape.get(axis).copied())).collect();
@@ -94,9 +94,9 @@ mod tests {
     fn run(shape: Option<&[u64]>, rows: &[[i64; 2]]) -> Result<Vec<u64>> {
         let columns: Vec<Vec<i64>> = (0..2).map(|axis| rows.iter().map(|row| row[axis]).collect()).collect();
         let columns: Vec<&[i64]> = columns.iter().map(Vec::as_slice).collect();
-        let mut odometer = Odometer::new(2, shape);
-        odometer.advance(&columns, rows.len())?;
-        odometer.finish()
+        let mut counter = CellCounter::new(2, shape);
+        counter.advance(&columns, rows.len())?;
+        counter.finish()
     }
 
     #[test]

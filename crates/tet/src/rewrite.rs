@@ -4,12 +4,12 @@ use tesselle_core::{
     At, Driver, Error, Location, OpenOptions, Result, Rewritten, Settings, Summary, WriteOptions, setters,
 };
 
-use super::append::{Copying, merged_footer};
-use super::options::{FooterChoice, checksum, numbers, word};
-use super::spec::{Alignment, DatasetSpec, FooterSpec, WriterOptions};
-use super::writer::Writer;
 use crate::container::File;
 use crate::meta::index::{Codec, MemoryBudget};
+use crate::write::datasets::{Copying, merged_footer};
+use crate::write::options::{FooterChoice, checksum, numbers, word};
+use crate::write::spec::{Alignment, DatasetSpec, FooterSpec, WriterOptions};
+use crate::write::writer::Writer;
 
 /// The settings of a rewrite; the others place rows, which do not occur here.
 const KNOWN: [&str; 8] =
