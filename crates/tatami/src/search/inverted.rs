@@ -41,12 +41,15 @@ pub(crate) struct InvertedIndex {
     live: Option<LiveDocs>,
     /// Cache of recent lookups: a query looks up each of its terms more than once, and terms recur between
     /// queries.
-    known: Mutex<HashMap<Box<[u8]>, Option<(u64, TermEntry)>>>,
+    known: Mutex<KnownTerms>,
     /// The lists that were walked lately.
     lists: Mutex<Lists>,
     /// Whether payloads are slices of a run in memory, which take no memory of their own.
     payloads_held: bool,
 }
+
+/// The numbers and entries of terms, `None` for terms that are not in the dictionary.
+type KnownTerms = HashMap<Box<[u8]>, Option<(u64, TermEntry)>>;
 
 /// Skip tables and payloads.
 #[derive(Debug, Default)]

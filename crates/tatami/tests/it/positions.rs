@@ -92,7 +92,7 @@ fn damaged_positions_are_found_and_dropped_by_a_repair() {
     place.index("plain.tatami", &many(300), &IndexOptions::text(["body"]));
     place.index("a.tatami", &many(300), &IndexOptions::text(["body"]).with_positions(true));
     let (start, mut bytes) = (footer(&place.bytes("plain.tatami")), place.bytes("a.tatami"));
-    let middle = (start + footer(&bytes)) / 2;
+    let middle = usize::midpoint(start, footer(&bytes));
     bytes[middle] ^= 4;
     place.put("a.tatami", &bytes);
     let container = Tatami.open(&place.location("a.tatami"), &OpenOptions::default()).unwrap();

@@ -41,7 +41,9 @@ impl Hasher for Itself {
     }
 
     fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.0 = self.0 << 8 | u64::from(*byte));
+        for byte in bytes {
+            self.0 = self.0 << 8 | u64::from(*byte);
+        }
     }
 
     fn write_u64(&mut self, value: u64) {

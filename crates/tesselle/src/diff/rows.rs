@@ -121,26 +121,23 @@ impl Comparison {
         let order = KeyOrder::new(&self.schema, key_columns.iter().copied().chain(others).collect())?;
         let (mut a, mut b) = (Sorter::new(&order, self.memory / 2), Sorter::new(&order, self.memory / 2));
         let digester = Digester::new();
-        let pairs = match self.pair_anywhere(left, right, digester)? {
-            Some((pairs, mut surplus)) => {
-                if !surplus.is_empty() {
-                    self.keep([left, right], digester, &mut surplus, [&mut a, &mut b])?;
-                }
-                pairs
+        let pairs = if let Some((pairs, mut surplus)) = self.pair_anywhere(left, right, digester)? {
+            if !surplus.is_empty() {
+                self.keep([left, right], digester, &mut surplus, [&mut a, &mut b])?;
             }
+            pairs
+        } else {
             // Too many differ: only those at the same position are pairs.
-            None => {
-                let rest = |rows: [&RecordBatch; 2], differing: Option<&BooleanArray>| {
-                    for (rows, rest) in rows.into_iter().zip([&mut a, &mut b]) {
-                        rest.push(match differing {
-                            Some(differing) => filter_record_batch(rows, differing)?,
-                            None => rows.clone(),
-                        })?;
-                    }
-                    Ok(true)
-                };
-                pair_off(self.plain(left()?), self.plain(right()?), rest)?.unwrap_or_default()
-            }
+            let rest = |rows: [&RecordBatch; 2], differing: Option<&BooleanArray>| {
+                for (rows, rest) in rows.into_iter().zip([&mut a, &mut b]) {
+                    rest.push(match differing {
+                        Some(differing) => filter_record_batch(rows, differing)?,
+                        None => rows.clone(),
+                    })?;
+                }
+                Ok(true)
+            };
+            pair_off(self.plain(left()?), self.plain(right()?), rest)?.unwrap_or_default()
         };
         self.merge(Box::new(a.finish()?), Box::new(b.finish()?), &key_order, key, pairs)
     }

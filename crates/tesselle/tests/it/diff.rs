@@ -191,8 +191,8 @@ fn floats_within_the_tolerance_are_equal() {
 fn shuffled_rows_are_compared_alike_in_memory_and_beyond_it() {
     let folder = tempfile::tempdir().unwrap();
     let row = |id: u64, changed: bool| {
-        let text = if id % 11 == 0 { String::new() } else { format!("text of {}", id % 50) };
-        format!("{id},{text},{}.5,{}", if changed { 7 } else { id % 13 }, id % 2 == 0)
+        let text = if id.is_multiple_of(11) { String::new() } else { format!("text of {}", id % 50) };
+        format!("{id},{text},{}.5,{}", if changed { 7 } else { id % 13 }, id.is_multiple_of(2))
     };
     let header = "id,text,number,flag";
     let a = csv(folder.path(), "a.csv", header, (0..4001).map(|id| row(id, false)));

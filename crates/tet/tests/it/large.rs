@@ -47,7 +47,7 @@ impl Large {
     }
 
     /// The same file from memory, where the index is read by `open`.
-    fn from_memory(&self) -> tesselle_core::Result<File> {
+    fn in_memory(&self) -> tesselle_core::Result<File> {
         open_bytes(self.bytes())
     }
 
@@ -82,7 +82,7 @@ fn findings(file: &File) -> Result<Vec<String>, String> {
 #[test]
 fn all_answers_are_those_of_an_index_that_is_read_at_once() {
     let large = Large::new();
-    let (lazy, whole) = (large.open(), large.from_memory().unwrap());
+    let (lazy, whole) = (large.open(), large.in_memory().unwrap());
     assert_eq!(lazy.describe().unwrap().to_json(), whole.describe().unwrap().to_json());
     for id in 0..3 {
         // Each on a new file: reads leave parts of the index behind.
@@ -139,10 +139,10 @@ fn rows_in_another_order_are_found() {
     // The first row decides about the order of a dataset, too.
     large.damage(|rows| rows.rotate_left(1));
     assert_eq!(tensor(&large.open(), 0).unwrap(), expected);
-    assert_eq!(tensor(&large.open(), 2).unwrap(), tensor(&large.from_memory().unwrap(), 2).unwrap());
+    assert_eq!(tensor(&large.open(), 2).unwrap(), tensor(&large.in_memory().unwrap(), 2).unwrap());
     assert_eq!(
         large.open().describe().unwrap().to_json(),
-        large.from_memory().unwrap().describe().unwrap().to_json()
+        large.in_memory().unwrap().describe().unwrap().to_json()
     );
 }
 
@@ -153,7 +153,7 @@ fn a_damaged_row_affects_its_chunk_and_is_found_by_verify() {
     {
         let large = Large::new();
         large.damage(|rows| rows[9000][byte] ^= 0x40);
-        assert_eq!(large.from_memory().unwrap_err().class_name(), class);
+        assert_eq!(large.in_memory().unwrap_err().class_name(), class);
         let file = large.open();
         let place = [9000 / SIDE, 9000 % SIDE];
         assert_eq!(element(&file, place, &driver()).unwrap_err().class_name(), class);
@@ -165,5 +165,5 @@ fn a_damaged_row_affects_its_chunk_and_is_found_by_verify() {
     large.damage(|rows| rows[9000][0] = 7);
     let found = element(&large.open(), [9000 / SIDE, 9000 % SIDE], &driver());
     assert_eq!(found.unwrap_err().class_name(), "missing_chunk");
-    assert_eq!(findings(&large.open()), findings(&large.from_memory().unwrap()));
+    assert_eq!(findings(&large.open()), findings(&large.in_memory().unwrap()));
 }

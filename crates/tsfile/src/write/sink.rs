@@ -231,7 +231,7 @@ impl Roles {
         }
         match &self.devices {
             RowDevices::Single(name) => {
-                declare_device(writer, writer.device_id(name), &fields, sink_options)?
+                declare_device(writer, writer.device_id(name), &fields, sink_options)?;
             }
             RowDevices::Table(name, tags) => {
                 let columns = schema.fields().iter().enumerate().filter_map(|(i, field)| {

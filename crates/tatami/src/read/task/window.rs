@@ -294,12 +294,11 @@ impl GroupTask {
             None
         };
         let payload;
-        let stored = match front {
-            Some(front) => Stored::Front(front),
-            None => {
-                payload = self.payload(column, number, page, window)?;
-                Stored::Whole(&payload)
-            }
+        let stored = if let Some(front) = front {
+            Stored::Front(front)
+        } else {
+            payload = self.payload(column, number, page, window)?;
+            Stored::Whole(&payload)
         };
         let decoding = self.file.decoding(column);
         let mut builder = ColumnBuilder::new(field.logical, None);

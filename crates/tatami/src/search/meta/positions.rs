@@ -231,7 +231,9 @@ fn write_block(numbers: &[u32], out: &mut Vec<u8>) -> Result<()> {
         if chunk.len() > FEW {
             pfor::encode(chunk, out)?;
         } else {
-            chunk.iter().for_each(|number| varint::write((*number).into(), out));
+            for number in chunk {
+                varint::write((*number).into(), out);
+            }
         }
     }
     Ok(())
@@ -263,7 +265,9 @@ mod tests {
         let mut area = Vec::new();
         for part in terms.chunks(cut * GROUP) {
             let mut writer = PositionsWriter::default();
-            part.iter().for_each(|term| writer.push(&freqs(term), &numbers_of(term)).unwrap());
+            for term in part {
+                writer.push(&freqs(term), &numbers_of(term)).unwrap();
+            }
             all.append(writer);
             area.extend(all.take());
         }
