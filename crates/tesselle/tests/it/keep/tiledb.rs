@@ -198,6 +198,9 @@ fn sparse(target: &Path, draw: &mut Draw) {
         schema.push(dim);
     }
     schema.append(&mut columns.schema);
+    // The filters of all dimensions that have none of their own: they must suit each of them.
+    let narrowest =
+        ["STRING_ASCII", "FLOAT64"].into_iter().find(|kind| dims.contains(kind)).unwrap_or("INT64");
     let [tile_order, mut cell_order] = orders(draw);
     if draw.chance(20) {
         cell_order = "hilbert";
@@ -208,7 +211,7 @@ fn sparse(target: &Path, draw: &mut Draw) {
         &json!({
             "kind": "sparse", "tile_order": tile_order, "cell_order": cell_order, "capacity": 1 + draw.below(60),
             "allows_dups": dups, "columns": schema, "enumerations": columns.enumerations,
-            "coords_filters": filters("INT64", draw), "offsets_filters": filters("UINT64", draw),
+            "coords_filters": filters(narrowest, draw), "offsets_filters": filters("UINT64", draw),
         }),
     );
     for at in 0..draw.below(4) {
