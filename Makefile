@@ -2,8 +2,6 @@
 .PHONY: demo test help release wheel python-test setup tools lint docs bench fuzz crash hostile limits interop
 
 CARGO ?= cargo
-# The packages of 'make test': the default members, or --workspace, which adds the Python module.
-SCOPE ?=
 GOLDEN = $(CURDIR)/target/golden.txt
 
 demo: tools ## build tess for development and walk through a sample of each format
@@ -12,10 +10,10 @@ demo: tools ## build tess for development and walk through a sample of each form
 
 test: tools lint docs ## every check and every test
 	@mkdir -p target && rm -f $(GOLDEN)
-	$(CARGO) build --quiet $(SCOPE) --examples
-	TESSELLE_GOLDEN=$(GOLDEN) $(CARGO) test --quiet $(SCOPE) --lib --bins --tests
+	$(CARGO) build --quiet --examples
+	TESSELLE_GOLDEN=$(GOLDEN) $(CARGO) test --quiet --lib --bins --tests
 	@echo "Golden files compared: $$(sort -u $(GOLDEN) | cut -d' ' -f1 | uniq -c | awk '{ printf "%s%s %d", sep, $$2, $$1; sep = ", " }')"
-	$(CARGO) test --quiet $(SCOPE) --doc
+	$(CARGO) test --quiet --doc
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,10 +35,10 @@ tools:
 
 lint:
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy --quiet $(SCOPE) --all-targets -- -D warnings
+	$(CARGO) clippy --all-targets --quiet -- -D warnings
 
 docs:
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --quiet $(SCOPE) --no-deps
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps --quiet
 
 bench: ## side by side with the original engines: benches/compare/README.md
 	benches/compare/run.sh
