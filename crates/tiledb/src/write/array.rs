@@ -12,7 +12,7 @@ use super::commit::put;
 use super::enumerated::codes;
 use super::fragment::{FragmentPlan, field_type};
 use super::name::{WRITE_VERSION, fresh, stamp};
-use super::schema::NewSchema;
+use super::schema_builder::NewSchema;
 use crate::directory::OLD_SCHEMA;
 use crate::filter::Key;
 use crate::meta::enumeration::Enumeration;

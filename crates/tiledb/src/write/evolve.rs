@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::array::{ArrayWriter, schema_names, store_schema};
 use super::name::{WRITE_VERSION, fresh, now};
-use super::schema::{NewSchema, check};
+use super::schema_builder::{NewSchema, check};
 use crate::meta::attribute::{Attribute, DataOrder};
 use crate::meta::enumeration::Enumeration;
 use crate::meta::name::TimestampedName;

@@ -3,7 +3,7 @@
 use serde_json::Value as Json;
 use tesselle_core::Scalar;
 
-use super::schema::{NewSchema, SchemaBuilder};
+use super::schema_builder::{NewSchema, SchemaBuilder};
 use crate::filter::{Filter, filters_from_str};
 use crate::meta::attribute::{Attribute, DataOrder};
 use crate::meta::datatype::Datatype;

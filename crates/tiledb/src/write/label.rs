@@ -6,7 +6,7 @@ use tesselle_core::Location;
 use super::array::{ArrayWriter, Written};
 use super::cells::Cells;
 use super::dense::CellOrder;
-use super::schema::{NewSchema, SchemaBuilder};
+use super::schema_builder::{NewSchema, SchemaBuilder};
 use crate::filter::Key;
 use crate::group::leads_down;
 use crate::meta::attribute::{Attribute, DataOrder};

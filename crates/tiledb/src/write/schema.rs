@@ -1,509 +1,332 @@
-//! Building of array schemas: dimensions, attributes and the rules of the engine (spec §7).
+//! Arrow columns as attributes and dimensions.
 
-use tesselle_core::Scalar;
+use std::collections::HashMap;
+use std::sync::Arc;
 
-use super::name::WRITE_VERSION;
-use crate::filter::{Filter, Pipeline};
-use crate::meta::attribute::{Attribute, DataOrder};
-use crate::meta::datatype::Datatype;
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch};
+use arrow_schema::{DataType, Field, Schema, TimeUnit};
+use tesselle_core::{Error, Fit, Result, TYPE_KEY};
+
+use super::options::SinkSettings;
+use crate::Datatype;
+use crate::filter::Pipeline;
+use crate::meta::attribute::Attribute;
 use crate::meta::dimension::{Dimension, VAR};
 use crate::meta::enumeration::Enumeration;
-use crate::meta::layout::Layout;
-use crate::meta::name::fresh_uuid;
-use crate::meta::schema::{ArrayKind, ArraySchema};
-use crate::meta::value::Bounds;
-use crate::{Error, Result};
+use crate::read::schema::element_type;
+use crate::write::cells::{CellType, Cells, from_arrow};
+use crate::write::enumerated::narrow;
 
-/// Default cells per tile of a sparse array.
-pub const DEFAULT_CAPACITY: u64 = 10_000;
-
-impl Dimension {
-    /// A dimension of numbers or times over `low..=high`, in tiles of `extent`.
-    pub fn new(
-        name: impl Into<String>,
-        datatype: Datatype,
-        low: impl Into<Scalar>,
-        high: impl Into<Scalar>,
-        extent: impl Into<Scalar>,
-    ) -> Self {
-        Self {
-            name: name.into(),
-            datatype,
-            cell_val_num: 1,
-            filters: Pipeline::default(),
-            domain: Some(Bounds { low: low.into(), high: high.into() }),
-            extent: Some(extent.into()),
-        }
-    }
-
-    /// A dimension of ASCII strings. Sparse arrays only.
-    pub fn string(name: impl Into<String>) -> Self {
-        Self {
-            name: name.into(),
-            datatype: Datatype::StringAscii,
-            cell_val_num: VAR,
-            filters: Pipeline::default(),
-            domain: None,
-            extent: None,
-        }
-    }
-
-    /// The same dimension without tiles. Sparse arrays only.
-    #[must_use]
-    pub fn without_extent(mut self) -> Self {
-        self.extent = None;
-        self
-    }
-
-    /// The same dimension with filters of its own.
-    #[must_use]
-    pub fn with_filters(mut self, filters: impl IntoIterator<Item = Filter>) -> Self {
-        self.filters = Pipeline::new(filters);
-        self
-    }
+/// A column that becomes an attribute.
+#[derive(Debug)]
+pub(super) struct ColumnPlan {
+    pub(super) attribute: Attribute,
+    index: usize,
+    cast: Option<DataType>,
+    dictionary: Option<Growing>,
 }
 
-impl Attribute {
-    /// An attribute with one value per cell and the default fill value.
-    pub fn new(name: impl Into<String>, datatype: Datatype) -> Self {
-        Self {
-            name: name.into(),
-            datatype,
-            cell_val_num: 1,
-            filters: Pipeline::default(),
-            fill: datatype.default_fill(),
-            nullable: false,
-            fill_valid: false,
-            order: DataOrder::Unordered,
-            enumeration: None,
-        }
-    }
-
-    /// The same attribute with `n` values per cell, or [`VAR`]. Resets the fill value.
-    #[must_use]
-    pub fn with_values(mut self, n: u32) -> Self {
-        self.cell_val_num = n;
-        let repeat = if n == VAR { 1 } else { n as usize };
-        self.fill = self.datatype.default_fill().repeat(repeat);
-        self
-    }
-
-    /// The same attribute with cells of variable length.
-    #[must_use]
-    pub fn var(self) -> Self {
-        self.with_values(VAR)
-    }
-
-    /// The same attribute with cells that can be null.
-    #[must_use]
-    pub fn nullable(mut self) -> Self {
-        self.nullable = true;
-        self
-    }
-
-    /// The same attribute with filters.
-    #[must_use]
-    pub fn with_filters(mut self, filters: impl IntoIterator<Item = Filter>) -> Self {
-        self.filters = Pipeline::new(filters);
-        self
-    }
-
-    /// The same attribute with this fill value: the bytes of a cell, and whether it counts as valid.
-    #[must_use]
-    pub fn with_fill(mut self, bytes: impl Into<Vec<u8>>, valid: bool) -> Self {
-        self.fill = bytes.into();
-        self.fill_valid = valid;
-        self
-    }
-
-    /// The same attribute as positions into an enumeration.
-    #[must_use]
-    pub fn with_enumeration(mut self, name: impl Into<String>) -> Self {
-        self.enumeration = Some(name.into());
-        self
-    }
-
-    /// The same attribute with ordered values. Dense arrays of one dimension only.
-    #[must_use]
-    pub fn with_order(mut self, order: DataOrder) -> Self {
-        self.order = order;
-        self
-    }
-}
-
-impl Enumeration {
-    /// An enumeration of strings.
-    pub fn of_strings<S: AsRef<str>>(
-        name: impl Into<String>,
-        values: impl IntoIterator<Item = S>,
-        ordered: bool,
-    ) -> Result<Self> {
-        let (mut data, mut offsets) = (Vec::new(), Vec::new());
-        for value in values {
-            offsets.push(data.len() as u64);
-            data.extend_from_slice(value.as_ref().as_bytes());
-        }
-        Self::of_bytes(name, Datatype::StringUtf8, VAR, data, offsets, ordered)
-    }
-
-    /// The same enumeration with further strings at its end.
-    pub fn with_strings<S: AsRef<str>>(&self, more: &[S]) -> Result<Self> {
-        if self.cell_val_num != VAR || self.datatype.size() != 1 {
-            return Err(Error::invalid(format!("the values of enumeration '{}' are not strings", self.name)));
-        }
-        let (mut data, mut offsets) = (self.data.clone(), self.offsets.clone());
-        for value in more {
-            offsets.push(data.len() as u64);
-            data.extend_from_slice(value.as_ref().as_bytes());
-        }
-        Self::of_bytes(self.name.clone(), self.datatype, VAR, data, offsets, self.ordered)
-    }
-
-    /// An enumeration of any values: `data` contains them one after the other, `offsets` their starts for variable
-    /// length.
-    pub fn of_bytes(
-        name: impl Into<String>,
-        datatype: Datatype,
-        cell_val_num: u32,
-        data: Vec<u8>,
-        offsets: Vec<u64>,
-        ordered: bool,
-    ) -> Result<Self> {
-        let file = format!("__{}_0", fresh_uuid(None)?);
-        let out = Self { name: name.into(), file, datatype, cell_val_num, ordered, data, offsets };
-        let mut values = out.values()?;
-        let count = values.len();
-        values.sort_unstable();
-        values.dedup();
-        if values.len() != count {
-            return Err(Error::invalid(format!("enumeration '{}' has a duplicate value", out.name)));
-        }
-        Ok(out)
-    }
-}
-
-/// Builds the schema of a new array.
+/// A column that becomes a dimension. A missing domain follows from the data.
 #[derive(Debug, Clone)]
-pub struct SchemaBuilder {
-    pub(super) schema: ArraySchema,
-    enumerations: Vec<Enumeration>,
+pub(super) struct DimensionPlan {
+    pub(super) dimension: Dimension,
+    pub(super) index: usize,
+    pub(super) cast: Option<DataType>,
 }
 
-/// A checked schema and the enumerations that belong to it.
-#[derive(Debug, Clone)]
-pub struct NewSchema {
-    /// The schema.
-    pub schema: ArraySchema,
-    /// Its enumerations.
-    pub enumerations: Vec<Enumeration>,
+/// An enumeration that grows with new values.
+#[derive(Debug)]
+struct Growing {
+    kind: CellType,
+    positions: HashMap<Vec<u8>, usize>,
+    values: Vec<Vec<u8>>,
 }
 
-impl SchemaBuilder {
-    /// A dense array: every cell of the domain has a value.
-    pub fn dense() -> Self {
-        Self::new(ArrayKind::Dense)
-    }
+/// The stored form of a column: datatype, values per cell, and the Arrow type to cast to first.
+type Stored = (Datatype, u32, Option<DataType>);
 
-    /// A sparse array: only written cells exist.
-    pub fn sparse() -> Self {
-        Self::new(ArrayKind::Sparse)
+pub(super) fn plan(
+    schema: &Schema,
+    settings: &SinkSettings,
+) -> Result<(Vec<DimensionPlan>, Vec<ColumnPlan>)> {
+    let mut dims = Vec::new();
+    for name in &settings.dims {
+        let (index, field) = schema
+            .column_with_name(name)
+            .ok_or_else(|| Error::internal("a dimension was checked, but is not there"))?;
+        dims.push(dimension(index, field, settings)?);
     }
+    let columns = schema
+        .fields()
+        .iter()
+        .enumerate()
+        .filter(|(_, field)| !settings.dims.contains(field.name()))
+        .map(|(index, field)| column(index, field, settings))
+        .collect::<Result<_>>()?;
+    Ok((dims, columns))
+}
 
-    fn new(kind: ArrayKind) -> Self {
-        let schema = ArraySchema {
-            version: WRITE_VERSION,
-            allows_dups: false,
-            kind,
-            tile_order: Layout::RowMajor,
-            cell_order: Layout::RowMajor,
-            capacity: DEFAULT_CAPACITY,
-            coords_filters: Pipeline::new([Filter::zstd(-1)]),
-            offsets_filters: Pipeline::new([Filter::zstd(-1)]),
-            validity_filters: Pipeline::new([Filter::Rle { level: -1 }]),
-            dimensions: Vec::new(),
-            attributes: Vec::new(),
-            labels: Vec::new(),
-            enumerations: Vec::new(),
-            current_domain: None,
-        };
-        Self { schema, enumerations: Vec::new() }
-    }
-
-    /// Adds a dimension.
-    #[must_use]
-    pub fn dimension(mut self, dimension: Dimension) -> Self {
-        self.schema.dimensions.push(dimension);
-        self
-    }
-
-    /// Adds an attribute.
-    #[must_use]
-    pub fn attribute(mut self, attribute: Attribute) -> Self {
-        self.schema.attributes.push(attribute);
-        self
-    }
-
-    /// Adds an enumeration for attributes to refer to.
-    #[must_use]
-    pub fn enumeration(mut self, enumeration: Enumeration) -> Self {
-        self.schema.enumerations.push((enumeration.name.clone(), enumeration.file.clone()));
-        self.enumerations.push(enumeration);
-        self
-    }
-
-    /// The order of tiles.
-    #[must_use]
-    pub fn tile_order(mut self, order: Layout) -> Self {
-        self.schema.tile_order = order;
-        self
-    }
-
-    /// The order of cells in a tile.
-    #[must_use]
-    pub fn cell_order(mut self, order: Layout) -> Self {
-        self.schema.cell_order = order;
-        self
-    }
-
-    /// Cells per tile of a sparse array.
-    #[must_use]
-    pub fn capacity(mut self, cells: u64) -> Self {
-        self.schema.capacity = cells;
-        self
-    }
-
-    /// Whether several cells may share coordinates.
-    #[must_use]
-    pub fn allows_dups(mut self, allows: bool) -> Self {
-        self.schema.allows_dups = allows;
-        self
-    }
-
-    /// Filters of dimensions that have none of their own.
-    #[must_use]
-    pub fn coords_filters(mut self, filters: impl IntoIterator<Item = Filter>) -> Self {
-        self.schema.coords_filters = Pipeline::new(filters);
-        self
-    }
-
-    /// Filters of the offsets of variable-length fields.
-    #[must_use]
-    pub fn offsets_filters(mut self, filters: impl IntoIterator<Item = Filter>) -> Self {
-        self.schema.offsets_filters = Pipeline::new(filters);
-        self
-    }
-
-    /// Filters of validity.
-    #[must_use]
-    pub fn validity_filters(mut self, filters: impl IntoIterator<Item = Filter>) -> Self {
-        self.schema.validity_filters = Pipeline::new(filters);
-        self
-    }
-
-    /// The part of the domain in use: one range per dimension.
-    #[must_use]
-    pub fn current_domain(mut self, ranges: impl IntoIterator<Item = Bounds>) -> Self {
-        self.schema.current_domain = Some(ranges.into_iter().collect());
-        self
-    }
-
-    /// The schema as it is, unchecked.
-    pub(crate) fn draft(self) -> ArraySchema {
-        self.schema
-    }
-
-    /// Checks the schema against the rules of the format.
-    pub fn build(mut self) -> Result<NewSchema> {
-        fit_images(&mut self.schema);
-        check(&self.schema, &self.enumerations)?;
-        Ok(NewSchema { schema: self.schema, enumerations: self.enumerations })
+/// How a column of this type is stored. A dictionary becomes an enumeration if its values can be stored unchanged.
+pub(super) fn fit(data_type: &DataType) -> Fit {
+    use DataType as D;
+    match data_type {
+        D::Dictionary(_, values) => match fit(values) {
+            Fit::As(to) if to == **values => Fit::As(data_type.clone()),
+            _ => Fit::refused((**values).clone()),
+        },
+        D::Float16 => Fit::As(D::Float32),
+        D::Timestamp(unit, Some(_)) => Fit::As(D::Timestamp(*unit, None)),
+        D::Date64 => Fit::As(D::Timestamp(TimeUnit::Millisecond, None)),
+        D::Time32(_) | D::Time64(_) => Fit::refused(D::Int64),
+        D::Decimal32(..) | D::Decimal64(..) | D::Decimal128(..) | D::Decimal256(..) => Fit::refused(D::Utf8),
+        D::Struct(_) | D::Map(..) | D::Union(..) | D::Null => Fit::Refused(None),
+        other => Fit::As(other.clone()),
     }
 }
 
-/// Sets the tile size of image filters, which only the schema knows.
-fn fit_images(schema: &mut ArraySchema) {
-    let extent = |dimension: Option<&Dimension>| match dimension.and_then(|dim| dim.extent.as_ref()) {
-        Some(Scalar::Int(extent)) => u16::try_from(*extent).unwrap_or(0),
-        _ => 0,
+fn misfit(field: &Field) -> Error {
+    Error::invalid(format!(
+        "column '{}' is {}, which TileDB arrays cannot store",
+        field.name(),
+        field.data_type()
+    ))
+    .hint("exclude the column or convert it first")
+}
+
+fn dimension(index: usize, field: &Field, settings: &SinkSettings) -> Result<DimensionPlan> {
+    let (datatype, cell_val_num, cast) = stored(field).ok_or_else(|| misfit(field))?;
+    let name = field.name();
+    let filters = Pipeline::new(settings.dimension_filters(name)?);
+    let is_byte_string = cell_val_num == VAR && datatype.size() == 1;
+    let is_number = cell_val_num == 1 && (datatype.is_integer() || datatype.is_float() || datatype.is_time());
+    if !is_byte_string && !is_number {
+        return Err(Error::invalid(format!(
+            "column '{name}' is {} and cannot be a dimension",
+            field.data_type()
+        )));
+    }
+    let dimension = Dimension {
+        name: name.clone(),
+        datatype: if is_byte_string { Datatype::StringAscii } else { datatype },
+        cell_val_num,
+        filters,
+        domain: if is_byte_string { None } else { settings.domain(name, datatype)? },
+        extent: if is_byte_string { None } else { settings.extent(name, datatype)? },
     };
-    let (rows, bytes) = (extent(schema.dimensions.first()), extent(schema.dimensions.get(1)));
-    for filter in schema.attributes.iter_mut().flat_map(|attribute| &mut attribute.filters.filters) {
-        if let Filter::Webp { y_extent, x_extent, .. } = filter {
-            (*y_extent, *x_extent) = (rows, bytes);
+    if dimension.extent.is_some() && dimension.domain.is_none() {
+        return Err(Error::invalid(format!("dimension '{name}' has a tile extent, but no domain"))
+            .hint(format!("add domain.{name}=low:high")));
+    }
+    Ok(DimensionPlan { dimension, index, cast })
+}
+
+fn column(index: usize, field: &Field, settings: &SinkSettings) -> Result<ColumnPlan> {
+    let name = field.name();
+    if let DataType::Dictionary(key, value) = field.data_type() {
+        let codes = element(key, None).ok_or_else(|| misfit(field))?.0;
+        let of_value = Field::new(name, value.as_ref().clone(), false);
+        let (datatype, cell_val_num, cast) = stored(&of_value).ok_or_else(|| misfit(field))?;
+        if cast.is_some() {
+            return Err(misfit(field));
         }
+        let attribute =
+            Attribute::new(name, codes).with_enumeration(name).with_filters(settings.filters(name, codes)?);
+        let attribute = if field.is_nullable() { attribute.nullable() } else { attribute };
+        let kind = CellType { datatype, cell_val_num, nullable: false };
+        let growing = Growing { kind, positions: HashMap::new(), values: Vec::new() };
+        return Ok(ColumnPlan { attribute, index, cast: None, dictionary: Some(growing) });
+    }
+    let (datatype, cell_val_num, cast) = stored(field).ok_or_else(|| misfit(field))?;
+    let attribute = Attribute::new(name, datatype)
+        .with_values(cell_val_num)
+        .with_filters(settings.filters(name, datatype)?);
+    let mut attribute = if field.is_nullable() { attribute.nullable() } else { attribute };
+    if let Some(fill) = settings.fill(name, datatype)? {
+        // One value is repeated for several values per cell.
+        let repeat =
+            if cell_val_num == VAR || fill.len() > datatype.size() { 1 } else { cell_val_num as usize };
+        attribute = attribute.with_fill(fill.repeat(repeat), true);
+    }
+    Ok(ColumnPlan { attribute, index, cast, dictionary: None })
+}
+
+fn stored(field: &Field) -> Option<Stored> {
+    let hint = field.metadata().get(TYPE_KEY).and_then(|name| Datatype::from_name(name));
+    let text = |datatype| hint.filter(|hint| hint.is_byte_string()).unwrap_or(datatype);
+    let bytes = |datatype| hint.filter(|hint| hint.is_bytes()).unwrap_or(datatype);
+    Some(match field.data_type() {
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => (text(Datatype::StringUtf8), VAR, None),
+        DataType::Binary | DataType::LargeBinary | DataType::BinaryView => (bytes(Datatype::Blob), VAR, None),
+        DataType::FixedSizeBinary(n) => {
+            let datatype = hint.filter(|hint| hint.size() == 1 && (hint.is_bytes() || hint.is_byte_string()));
+            (datatype.unwrap_or(Datatype::Char), u32::try_from(*n).ok().filter(|n| *n > 0)?, None)
+        }
+        DataType::FixedSizeList(inner, n) => {
+            let (datatype, cast) = element(inner.data_type(), hint)?;
+            let n = u32::try_from(*n).ok().filter(|n| *n > 0)?;
+            let cast = cast.map(|to| DataType::FixedSizeList(renamed(inner, to), n as i32));
+            (datatype, n, cast)
+        }
+        DataType::List(inner) => {
+            let (datatype, cast) = element(inner.data_type(), hint)?;
+            (datatype, VAR, cast.map(|to| DataType::List(renamed(inner, to))))
+        }
+        DataType::LargeList(inner) => {
+            let (datatype, cast) = element(inner.data_type(), hint)?;
+            (datatype, VAR, cast.map(|to| DataType::LargeList(renamed(inner, to))))
+        }
+        plain => {
+            let (datatype, cast) = element(plain, hint)?;
+            (datatype, 1, cast)
+        }
+    })
+}
+
+fn renamed(inner: &Arc<Field>, to: DataType) -> Arc<Field> {
+    Arc::new(Field::new(inner.name(), to, inner.is_nullable()))
+}
+
+/// The datatype of one value, and what to cast it to first.
+fn element(data_type: &DataType, hint: Option<Datatype>) -> Option<(Datatype, Option<DataType>)> {
+    let fits = |hint: &Datatype| {
+        !hint.is_byte_string() && !hint.is_bytes() && element_type(*hint, false) == *data_type
+    };
+    if let Some(hint) = hint.filter(fits) {
+        return Some((hint, None));
+    }
+    Some(match data_type {
+        DataType::Boolean => (Datatype::Bool, None),
+        DataType::Int8 => (Datatype::Int8, None),
+        DataType::Int16 => (Datatype::Int16, None),
+        DataType::Int32 => (Datatype::Int32, None),
+        DataType::Int64 => (Datatype::Int64, None),
+        DataType::UInt8 => (Datatype::Uint8, None),
+        DataType::UInt16 => (Datatype::Uint16, None),
+        DataType::UInt32 => (Datatype::Uint32, None),
+        DataType::UInt64 => (Datatype::Uint64, None),
+        DataType::Float16 => (Datatype::Float32, Some(DataType::Float32)),
+        DataType::Float32 => (Datatype::Float32, None),
+        DataType::Float64 => (Datatype::Float64, None),
+        DataType::Timestamp(unit, _) => (
+            match unit {
+                TimeUnit::Second => Datatype::DatetimeSec,
+                TimeUnit::Millisecond => Datatype::DatetimeMs,
+                TimeUnit::Microsecond => Datatype::DatetimeUs,
+                TimeUnit::Nanosecond => Datatype::DatetimeNs,
+            },
+            None,
+        ),
+        DataType::Date32 => (Datatype::DatetimeDay, None),
+        DataType::Date64 => (Datatype::DatetimeMs, Some(DataType::Timestamp(TimeUnit::Millisecond, None))),
+        DataType::Duration(unit) => (time_of(*unit), None),
+        _ => return None,
+    })
+}
+
+fn time_of(unit: TimeUnit) -> Datatype {
+    match unit {
+        TimeUnit::Second => Datatype::TimeSec,
+        TimeUnit::Millisecond => Datatype::TimeMs,
+        TimeUnit::Microsecond => Datatype::TimeUs,
+        TimeUnit::Nanosecond => Datatype::TimeNs,
     }
 }
 
-/// Checks a schema against the rules that the engine enforces when an array is created.
-pub(crate) fn check(schema: &ArraySchema, enumerations: &[Enumeration]) -> Result<()> {
-    let fail = |why: String| Err(Error::invalid(why));
-    if schema.dimensions.is_empty() {
-        return fail("an array needs a dimension".to_owned());
-    }
-    let mut names: Vec<&str> = Vec::new();
-    let fields = schema.dimensions.iter().map(|d| &d.name).chain(schema.attributes.iter().map(|a| &a.name));
-    for name in fields.chain(schema.labels.iter().map(|label| &label.name)) {
-        if name.starts_with("__") {
-            return fail(format!("the name '{name}' is reserved: it begins with two underscores"));
-        }
-        if names.contains(&name.as_str()) {
-            return fail(format!("the name '{name}' occurs twice"));
-        }
-        names.push(name);
-    }
-    let dense = schema.kind == ArrayKind::Dense;
-    if dense && schema.attributes.is_empty() {
-        return fail("a dense array needs an attribute".to_owned());
-    }
-    if dense && (schema.cell_order == Layout::Hilbert || schema.allows_dups) {
-        return fail("dense arrays have neither Hilbert order nor duplicates".to_owned());
-    }
-    if schema.tile_order == Layout::Hilbert {
-        return fail("tiles cannot be in Hilbert order, only cells".to_owned());
-    }
-    if schema.cell_order == Layout::Hilbert && schema.dimensions.len() > 15 {
-        return fail("Hilbert order takes at most 15 dimensions".to_owned());
-    }
-    super::label::check(schema)?;
-    if schema.capacity == 0 {
-        return fail("the capacity of tiles must not be 0".to_owned());
-    }
-    let first = schema.dimensions.first().map(|dim| dim.datatype);
-    for dimension in &schema.dimensions {
-        check_dimension(dimension, dense)?;
-        if dense && Some(dimension.datatype) != first {
-            return fail("the dimensions of a dense array must have one datatype".to_owned());
-        }
-    }
-    if let Some(ranges) = &schema.current_domain {
-        check_current_domain(schema, ranges)?;
-    }
-    for attribute in &schema.attributes {
-        check_attribute(schema, attribute, enumerations)?;
-    }
-    Ok(())
+fn cast_to(array: &ArrayRef, to: Option<&DataType>) -> Result<ArrayRef> {
+    let Some(to) = to else { return Ok(Arc::clone(array)) };
+    Ok(arrow_cast::cast(array, to)?)
 }
 
-fn check_dimension(dimension: &Dimension, dense: bool) -> Result<()> {
-    let name = &dimension.name;
-    let fail = |why: &str| Err(Error::invalid(format!("dimension '{name}' {why}")));
-    if dimension.is_var() {
-        return if dense {
-            fail("has strings, which only sparse arrays support")
-        } else if dimension.domain.is_some() || dimension.extent.is_some() {
-            fail("has strings and takes neither domain nor extent")
-        } else {
-            Ok(())
+fn column_of(batch: &RecordBatch, index: usize) -> Result<&ArrayRef> {
+    batch.columns().get(index).ok_or_else(|| Error::invalid("a batch has fewer columns than its schema"))
+}
+
+impl DimensionPlan {
+    /// The coordinates of a batch.
+    pub(super) fn cells(&self, batch: &RecordBatch) -> Result<Cells> {
+        let array = cast_to(column_of(batch, self.index)?, self.cast.as_ref())?;
+        if array.logical_null_count() > 0 {
+            return Err(Error::invalid(format!("dimension '{}' has nulls", self.dimension.name)));
+        }
+        from_arrow(&self.dimension.name, &array, CellType::of_dimension(&self.dimension))
+    }
+}
+
+impl ColumnPlan {
+    /// The cells of a batch.
+    pub(super) fn cells(&mut self, batch: &RecordBatch) -> Result<Cells> {
+        let name = &self.attribute.name;
+        let array = cast_to(column_of(batch, self.index)?, self.cast.as_ref())?;
+        let array = match &mut self.dictionary {
+            Some(growing) => growing.codes(name, &array, self.attribute.datatype)?,
+            None => array,
         };
+        from_arrow(name, &array, CellType::of_attribute(&self.attribute))
     }
-    let datatype = dimension.datatype;
-    if !(datatype.is_integer() || datatype.is_time() || (datatype.is_float() && !dense)) {
-        return fail(&format!("cannot have the datatype {}", datatype.name()));
-    }
-    let Some(domain) = &dimension.domain else { return fail("needs a domain") };
-    let mut bytes = Vec::new();
-    crate::meta::value::write_scalar(&domain.low, datatype, &mut bytes)?;
-    crate::meta::value::write_scalar(&domain.high, datatype, &mut bytes)?;
-    match (&domain.low, &domain.high, &dimension.extent) {
-        (Scalar::Int(low), Scalar::Int(high), extent) => {
-            if low > high {
-                return fail("has an empty domain");
-            }
-            match extent {
-                Some(Scalar::Int(extent)) => {
-                    if *extent < 1 || *extent > high - low + 1 {
-                        return fail("has a tile extent that is not between 1 and the size of its domain");
-                    }
-                    let last = low + ((high - low) / extent + 1) * extent - 1;
-                    crate::meta::value::write_scalar(&Scalar::Int(last), datatype, &mut bytes).map_err(|_| {
-                        Error::invalid(format!(
-                            "the last tile of dimension '{name}' exceeds {}",
-                            datatype.name()
-                        ))
-                        .hint("lower the upper end of the domain or the tile extent")
-                    })
-                }
-                Some(_) => fail("has a tile extent that is not an integer"),
-                None if dense => fail("needs a tile extent"),
-                None => Ok(()),
-            }
+
+    /// The enumeration built from the column's values.
+    pub(super) fn enumeration(&self) -> Result<Option<Enumeration>> {
+        let Some(growing) = &self.dictionary else { return Ok(None) };
+        let (mut data, mut offsets) = (Vec::new(), Vec::new());
+        for value in &growing.values {
+            offsets.push(data.len() as u64);
+            data.extend_from_slice(value);
         }
-        (Scalar::Float(low), Scalar::Float(high), extent) => {
-            if !(low.is_finite() && high.is_finite() && low <= high) {
-                return fail("has an empty or infinite domain");
-            }
-            match extent {
-                Some(Scalar::Float(extent)) if *extent > 0.0 && *extent <= high - low + 1.0 => Ok(()),
-                None => Ok(()),
-                Some(_) => fail("has a tile extent that does not fit its domain"),
-            }
+        if growing.kind.cell_val_num != VAR {
+            offsets.clear();
         }
-        _ => fail("has a domain that does not match its datatype"),
+        let CellType { datatype, cell_val_num, .. } = growing.kind;
+        Enumeration::of_bytes(&self.attribute.name, datatype, cell_val_num, data, offsets, false).map(Some)
     }
 }
 
-fn check_current_domain(schema: &ArraySchema, ranges: &[Bounds]) -> Result<()> {
-    if ranges.len() != schema.dimensions.len() {
-        return Err(Error::invalid("the current domain needs one range per dimension"));
-    }
-    for (range, dimension) in ranges.iter().zip(&schema.dimensions) {
-        if range.low.compare(&range.high).is_none_or(std::cmp::Ordering::is_gt)
-            || dimension.domain.as_ref().is_some_and(|domain| !domain.covers(range))
-        {
+impl Growing {
+    fn codes(&mut self, name: &str, array: &ArrayRef, codes: Datatype) -> Result<ArrayRef> {
+        let DataType::Dictionary(..) = array.data_type() else {
             return Err(Error::invalid(format!(
-                "the current domain of dimension '{}' is empty or exceeds its domain",
-                dimension.name
+                "column '{name}' changes from a dictionary to {}",
+                array.data_type()
+            )));
+        };
+        let dictionary = array.as_any_dictionary();
+        let values = dictionary.values();
+        let present = from_arrow(name, values, CellType { nullable: true, ..self.kind })?;
+        let map: Vec<Option<i64>> = (0..present.count)
+            .map(|i| {
+                let valid = present.validity.as_ref().is_none_or(|validity| validity.get(i) == Some(&1));
+                valid.then(|| self.position(present.cell(i)) as i64)
+            })
+            .collect();
+        let mut space = Vec::new();
+        let last = tesselle_core::Scalar::Int(self.values.len().saturating_sub(1) as i128);
+        if crate::meta::value::write_scalar(&last, codes, &mut space).is_err() {
+            return Err(Error::invalid(format!(
+                "column '{name}' has {} distinct values, too many for codes of type {}",
+                self.values.len(),
+                codes.name()
             )));
         }
+        let nulls = array.logical_nulls();
+        // Keys of an empty dictionary cannot be normalized; all of them are null.
+        let keys = if values.is_empty() { vec![0; array.len()] } else { dictionary.normalized_keys() };
+        let keys = keys.into_iter().enumerate();
+        let out: Int64Array = keys
+            .map(|(row, key)| {
+                let null = nulls.as_ref().is_some_and(|nulls| nulls.is_null(row));
+                if null { None } else { map.get(key).copied().flatten() }
+            })
+            .collect();
+        narrow(&out, codes)
     }
-    Ok(())
-}
 
-fn check_attribute(schema: &ArraySchema, attribute: &Attribute, enumerations: &[Enumeration]) -> Result<()> {
-    let name = &attribute.name;
-    let fail = |why: &str| Err(Error::invalid(format!("attribute '{name}' {why}")));
-    if attribute.cell_val_num == 0 {
-        return fail("has no values per cell");
-    }
-    if attribute.datatype == Datatype::Any && !attribute.is_var() {
-        return fail("has the datatype ANY, which must be of variable length");
-    }
-    let fits = match attribute.cell_size() {
-        Some(size) => attribute.fill.len() == size,
-        None => !attribute.fill.is_empty() && attribute.fill.len().is_multiple_of(attribute.datatype.size()),
-    };
-    if !fits {
-        return fail("has a fill value whose size differs from its cells");
-    }
-    if attribute.order != DataOrder::Unordered
-        && (schema.kind == ArrayKind::Sparse || schema.dimensions.len() != 1)
-    {
-        return fail("can be ordered only in a dense array of one dimension");
-    }
-    if let Some(wanted) = &attribute.enumeration {
-        if !attribute.datatype.is_integer() || attribute.cell_val_num != 1 {
-            return fail("has an enumeration and must have one integer per cell");
+    fn position(&mut self, value: &[u8]) -> usize {
+        if let Some(position) = self.positions.get(value) {
+            return *position;
         }
-        if !schema.enumerations.iter().any(|(name, _)| name == wanted) {
-            return fail(&format!("refers to the enumeration '{wanted}', which does not exist"));
-        }
-        if let Some(list) = enumerations.iter().find(|list| list.name == *wanted) {
-            let count = list.values()?.len();
-            let mut space = Vec::new();
-            let last = Scalar::Int(count.saturating_sub(1) as i128);
-            if crate::meta::value::write_scalar(&last, attribute.datatype, &mut space).is_err() {
-                return fail(&format!("is too narrow for {count} values of its enumeration"));
-            }
-        }
+        let position = self.values.len();
+        self.values.push(value.to_vec());
+        self.positions.insert(value.to_vec(), position);
+        position
     }
-    check_filters(attribute, schema.version)
-}
-
-/// Fails on filters that do not support the datatype of their attribute.
-pub(crate) fn check_filters(attribute: &Attribute, version: u32) -> Result<()> {
-    super::fragment::data_codec(attribute, version, None).map(drop).map_err(|error| {
-        // A failure to encode is an invalid call here, not damage.
-        let name = &attribute.name;
-        Error::invalid(format!("the filters of attribute '{name}' do not suit it: {}", error.message()))
-    })
 }

@@ -10,7 +10,7 @@ use tesselle_core::{Driver, DriverOptions, Format, Location, OpenOptions, Scan};
 
 use super::array::ArrayWriter;
 use super::consolidate::read_cells;
-use super::schema::NewSchema;
+use super::schema_builder::NewSchema;
 use super::sparse::SparseOptions;
 use crate::meta::slots::Field;
 use crate::open::Array;

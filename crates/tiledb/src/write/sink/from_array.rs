@@ -10,7 +10,6 @@ use tesselle_core::{
 };
 
 use super::Target;
-use super::options::SinkSettings;
 use crate::filter::Filter;
 use crate::meta::attribute::Attribute;
 use crate::meta::dimension::Dimension;
@@ -19,7 +18,8 @@ use crate::order::grid::CellBox;
 use crate::write::cells::Cells;
 use crate::write::dense::{CellOrder, Tiler};
 use crate::write::fragment::{FragmentEnd, FragmentWriter};
-use crate::write::schema::{NewSchema, SchemaBuilder};
+use crate::write::options::SinkSettings;
+use crate::write::schema_builder::{NewSchema, SchemaBuilder};
 use crate::{Datatype, NAME};
 
 /// Larger tiles, in cells, are split to bound memory.

@@ -5,8 +5,6 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use tesselle_core::{Error, Result, Scalar};
 
-use super::options::SinkSettings;
-use super::schema::{ColumnPlan, DimensionPlan};
 use super::{Cells as Rows, Target, schema_of};
 use crate::meta::layout::Layout;
 use crate::meta::schema::ArraySchema;
@@ -15,6 +13,8 @@ use crate::order::grid::{CellBox, Grid};
 use crate::write::cells::Cells;
 use crate::write::dense::checked_region;
 use crate::write::fragment::{FinishedFragment, FragmentWriter};
+use crate::write::options::SinkSettings;
+use crate::write::schema::{ColumnPlan, DimensionPlan};
 use crate::write::tile_rows::TileRows;
 
 /// Default tile extent of a dimension.
@@ -50,7 +50,7 @@ impl GridCells {
             return Err(Error::invalid("rows can be streamed only into tiles in row-major order"));
         }
         let schema = schema_of(settings, &dims, columns)?;
-        crate::write::schema::check(&schema_without_enumerations(&schema), &[])?;
+        crate::write::schema_builder::check(&schema_without_enumerations(&schema), &[])?;
         let grid = schema.grid()?;
         let rows = row_box(&schema, &grid, &dims, settings)?;
         let schema = Arc::new(schema);

@@ -8,12 +8,9 @@ mod defaults;
 mod from_array;
 mod grid;
 mod metadata;
-mod options;
 mod rows;
-mod schema;
 mod several;
 mod sparse;
-mod typed;
 
 use arrow_array::RecordBatch;
 pub(crate) use from_array::write_array;
@@ -23,22 +20,21 @@ use tesselle_core::storage::StagedFolder;
 use tesselle_core::{
     Attribute, Created, Driver, Error, Fitted, Location, Result, Sink, Summary, WriteRequest,
 };
-pub use typed::WriteOptions;
 
-use self::options::SinkSettings;
-use self::schema::{ColumnPlan, DimensionPlan};
 use super::array::{make_folders, store_schema};
 use super::commit::commit;
 use super::fragment::{FinishedFragment, FragmentPlan};
 use super::label;
 use super::metadata::write_metadata;
 use super::name::{fresh, stamp};
-use super::schema::{NewSchema, check, check_filters};
+use super::options::SinkSettings;
+use super::schema::{self, ColumnPlan, DimensionPlan};
+use super::schema_builder::{NewSchema, SchemaBuilder, check, check_filters};
 use crate::NAME;
 use crate::meta::key_value::Entries;
 use crate::meta::schema::{ArrayKind, ArraySchema};
 
-/// Starts a new array for rows. The settings are those of [`SETTINGS`]; defaults follow from the facts about the
+/// Starts a new array for rows. The settings are those of [`SETTINGS`](super::options::SETTINGS); defaults follow from the facts about the
 /// source.
 pub(crate) fn start(request: WriteRequest, driver: &Driver) -> Result<Created> {
     let WriteRequest { target, schema, facts, mut options, whole, .. } = request;
@@ -187,8 +183,8 @@ impl Sink for ArraySink {
 /// A schema of these attributes with the orders and filters of the settings.
 fn schema_of(settings: &SinkSettings, dims: &[DimensionPlan], columns: &[ColumnPlan]) -> Result<ArraySchema> {
     let builder = match settings.kind {
-        ArrayKind::Dense => super::schema::SchemaBuilder::dense(),
-        ArrayKind::Sparse => super::schema::SchemaBuilder::sparse(),
+        ArrayKind::Dense => SchemaBuilder::dense(),
+        ArrayKind::Sparse => SchemaBuilder::sparse(),
     };
     let mut schema = builder
         .tile_order(settings.tile_order)

@@ -5,8 +5,6 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use tesselle_core::{Error, Result, Scalar};
 
-use super::options::SinkSettings;
-use super::schema::{ColumnPlan, DimensionPlan};
 use super::{Cells as Rows, Target, schema_of};
 use crate::Datatype;
 use crate::meta::dimension::Dimension;
@@ -14,6 +12,8 @@ use crate::meta::schema::{ArrayKind, ArraySchema};
 use crate::meta::value::Bounds;
 use crate::write::cells::Cells;
 use crate::write::fragment::{FinishedFragment, FragmentEnd, FragmentWriter, TileSet};
+use crate::write::options::SinkSettings;
+use crate::write::schema::{ColumnPlan, DimensionPlan};
 
 /// Default cells per tile.
 const EXTENT: u64 = 50_000;

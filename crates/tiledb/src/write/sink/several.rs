@@ -4,11 +4,11 @@ use tesselle_core::storage::StagedFolder;
 use tesselle_core::{ArrayRequest, ArraysRequest, Driver, Error, Fitted, Result, WriteTarget, Written};
 
 use super::metadata::entries;
-use super::options::SinkSettings;
 use super::write_array;
 use crate::group::leads_down;
 use crate::meta::group::{Member, MemberKind};
 use crate::write::GroupWriter;
+use crate::write::options::SinkSettings;
 
 /// Writes a group of dense arrays. The group appears atomically.
 pub(crate) fn write_arrays(request: &ArraysRequest<'_>, driver: &Driver) -> Result<Written> {

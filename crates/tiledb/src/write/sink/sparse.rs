@@ -6,8 +6,6 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use tesselle_core::{Driver, Error, Result, Scalar};
 
-use super::options::SinkSettings;
-use super::schema::{ColumnPlan, DimensionPlan};
 use super::{Cells as Rows, Target, schema_of};
 use crate::meta::datatype::{Datatype, Physical};
 use crate::meta::layout::Layout;
@@ -16,6 +14,8 @@ use crate::meta::value::Bounds;
 use crate::write::array::ArrayWriter;
 use crate::write::cells::{Cells, TileCells};
 use crate::write::fragment::{FinishedFragment, mbr_of};
+use crate::write::options::SinkSettings;
+use crate::write::schema::{ColumnPlan, DimensionPlan};
 use crate::write::sparse::{OnDuplicate, SparseOptions};
 
 /// Sorts as many rows as fit into memory into one fragment after the other.

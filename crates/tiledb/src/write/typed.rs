@@ -116,7 +116,7 @@ mod tests {
     use arrow_schema::{DataType, Field, Schema};
 
     use super::*;
-    use crate::write::sink::options::SinkSettings;
+    use crate::write::options::SinkSettings;
 
     #[test]
     fn typed_options_are_read_as_they_were_set() {

@@ -10,7 +10,7 @@ use crate::meta::schema::ArrayKind;
 use crate::meta::value::{Bounds, write_scalar};
 use crate::write::label::NewLabel;
 use crate::write::name::WRITE_VERSION;
-use crate::write::schema::DEFAULT_CAPACITY;
+use crate::write::schema_builder::DEFAULT_CAPACITY;
 
 /// The settings of the whole array. Columns have `filters.NAME`, attributes also `fill.NAME`, dimensions `domain.NAME`,
 /// `extent.NAME` and, if rows fill only a part of a dense domain, `box.NAME`.
