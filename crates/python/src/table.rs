@@ -13,6 +13,9 @@ use crate::provider;
 use crate::run::quick;
 use crate::scan::{Request, Scan, Source};
 
+/// A label: its name, the column whose positions it names, and its table with the columns of positions and of names.
+type AxisLabel = (String, String, Table, String, String);
+
 /// A table of a container.
 #[pyclass(frozen, module = "tesselle._native")]
 pub(crate) struct Table {
@@ -104,9 +107,8 @@ impl Table {
         fields.fields().iter().filter_map(time).collect()
     }
 
-    /// The labels: their names, the columns whose positions they name, their tables with the columns of positions and
-    /// of names.
-    fn labels(&self, py: Python<'_>) -> PyResult<Vec<(String, String, Self, String, String)>> {
+    /// The labels of the axes.
+    fn labels(&self, py: Python<'_>) -> PyResult<Vec<AxisLabel>> {
         let label = |name: String| {
             let label = quick(py, |_| self.inner.label(&name))?;
             let source = self.source.of_table(None, &label.table);
