@@ -19,7 +19,7 @@ use tesselle_core::{
 use crate::container::File;
 use crate::meta::catalog::{Catalog, Front, RawFooter, Window};
 use crate::meta::footer::Tail;
-use crate::meta::index::{Index, Row};
+use crate::meta::index::{Header, Index, Row};
 use crate::meta::limits;
 use crate::meta::rows::Rows;
 use crate::meta::superblock::{FLAG_FOOTER, Superblock};
@@ -63,14 +63,28 @@ pub(crate) fn repair(
         }
     }
     let lookalike = refused.is_some() && !file.opened.catalog.superblock.has_footer();
-    if report.ok() && repaired.outcome == Outcome::Healthy && !lookalike {
+    let is_healthy = report.ok() && repaired.outcome == Outcome::Healthy && !lookalike;
+    if is_healthy && has_all_rows(&file)? {
         return copy_front(&file, target, refused.as_ref(), driver);
+    }
+    if is_healthy {
+        repaired.note(
+            Outcome::Partial,
+            "rows of the index that belong to no chunk and violate a rule are dropped",
+        );
     }
     if let Some(error) = refused {
         repaired.note(Outcome::Repaired, format!("the file did not open: {}", error.without_hint()));
     }
     note_disagreements(&file, &report, &mut kept, &mut repaired);
     copy_datasets(&file, &kept, repaired, target, driver)
+}
+
+/// Whether the index has every row that the file states: rows that violate a rule are dropped from a salvaged one.
+fn has_all_rows(file: &File) -> Result<bool> {
+    let stated = file.opened.catalog.superblock.chunk_index_length.saturating_sub(Header::LEN as u64);
+    let bytes = (file.opened.index()?.iter().count() as u64).saturating_mul(Row::LEN as u64);
+    Ok(file.opened.catalog.datasets.is_empty() || bytes == stated)
 }
 
 /// Notes the findings of a verification except missing or undecodable chunks, one line per kind.

@@ -188,3 +188,14 @@ fn a_checksum_finds_a_flipped_bit_in_zstd_data() {
         assert_eq!(!report.ok(), found, "checksum {checksum:?}: {:?}", report.findings());
     }
 }
+
+/// The footer is damaged, and an index row of an unknown codec belongs to no chunk: the array is empty.
+#[test]
+fn a_row_without_a_chunk_is_not_copied() {
+    let (repaired, target) = repair(include_bytes!("../data/damaged/surplus_row.tet").to_vec());
+    assert_eq!(repaired.outcome, Outcome::Partial, "{:?}", repaired.notes);
+    let mut report = Report::new(Depth::Deep);
+    let out = Tet.open(&target, &OpenOptions::default()).unwrap();
+    out.verify(Depth::Deep, &driver(), &mut report).unwrap();
+    assert!(report.ok(), "{:?}", report.findings());
+}
