@@ -12,7 +12,7 @@ pub use bundle::Bundle;
 
 /// One thread and a small memory: a small input must not take much of either.
 pub static DRIVER: LazyLock<Driver> =
-    LazyLock::new(|| Driver::new(&DriverOptions::default().with_threads(1).with_memory(256 << 20)).unwrap());
+    LazyLock::new(|| Driver::try_new(&DriverOptions::default().with_threads(1).with_memory(256 << 20)).unwrap());
 
 /// Small limits: what a false length could still make a reader take would slow every run down.
 pub fn options() -> OpenOptions {

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import pathlib
+import subprocess
+import sys
 from typing import Any
 
 import pyarrow
@@ -17,6 +20,8 @@ WHOLE = [case for case in CASES if expected(case).get("complete") and not expect
 TABLES = [case for case in CASES if expected(case).get("tables")]
 CUT = [case for case in CASES if expected(case).get("complete") is False]
 REFUSED = [case for case in CASES if expected(case).get("opens") is False]
+
+LIVE = [case for case in WHOLE if case.name.startswith("v4")]
 
 LOSSY = ("RLE", "TS_2DIFF", "SPRINTZ", "RLBE", "CAMEL")
 
@@ -109,3 +114,37 @@ def test_what_is_left_of_cut_files_is_repaired(case: pathlib.Path, tmp_path: pat
 def test_what_the_original_refuses_is_refused(case: pathlib.Path) -> None:
     with pytest.raises(ts.DataError):
         ts.open(_file(case), format="tsfile")
+
+
+ORIGINAL = """
+import json, sys, tsfile
+path, device, measurement = sys.argv[1:]
+points = []
+with tsfile.TsFileReader(path).query_timeseries(device, [measurement], -(2**62), 2**62) as found:
+    while found.next():
+        points.append([found.get_value_by_index(1), found.get_value_by_index(2)])
+print(json.dumps(points, default=str))
+"""
+
+
+@pytest.mark.parametrize("case", LIVE, ids=lambda case: case.name)
+def test_series_are_those_of_the_python_package_of_tsfile(case: pathlib.Path) -> None:
+    """The package reads files of the newest version only. It runs in a process of its own, which it may end."""
+    pytest.importorskip("tsfile")
+    container = ts.open(_file(case))
+    compared = 0
+    for device, series in expected(case)["devices"].items():
+        for measurement, stored in list(series.items())[:10]:
+            command = [sys.executable, "-c", ORIGINAL, str(_file(case)), device, measurement]
+            run = subprocess.run(command, capture_output=True, text=True, check=False)
+            if stored["type"] in ("VECTOR", "BLOB", "DATE") or run.returncode != 0:
+                continue
+            theirs = json.loads(run.stdout)
+            rows = container[device].scan(["time", measurement], f'"{measurement}" IS NOT NULL').to_arrow()
+            times = rows["time"].cast(pyarrow.int64()).to_pylist()
+            values = rows[measurement]
+            values = values.cast(pyarrow.int64()) if pyarrow.types.is_timestamp(values.type) else values
+            assert str([[at, value] for at, value in zip(times, values.to_pylist(), strict=True)]) == str(theirs)
+            compared += 1
+    if not compared:
+        pytest.skip("the original cannot read it")

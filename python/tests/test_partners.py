@@ -13,6 +13,26 @@ import tesselle as ts
 from conftest import plain
 
 
+@pytest.fixture(params=["tatami", "parquet", "arrow", "tiledb"])
+def pages(request: pytest.FixtureRequest, pages, tmp_path: pathlib.Path) -> tuple[str, pyarrow.Table]:  # type: ignore[no-untyped-def]
+    """The same rows in a file of each kind."""
+    if request.param == "tatami":
+        return pages  # type: ignore[no-any-return]
+    path = str(tmp_path / f"pages.{request.param}")
+    ts.write(pages[1], path, **({"dims": ["id"]} if request.param == "tiledb" else {}))
+    return path, pages[1]
+
+
+@pytest.fixture(params=["tet", "zarr"])
+def field(request: pytest.FixtureRequest, field, tmp_path: pathlib.Path) -> tuple[str, Any]:  # type: ignore[no-untyped-def]
+    """The same cells in a file of each kind."""
+    if request.param == "tet":
+        return field  # type: ignore[no-any-return]
+    path = str(tmp_path / f"field.{request.param}")
+    ts.write(field[1], path, chunk=(2, 8, 5))
+    return path, field[1]
+
+
 def test_pyarrow(pages) -> None:  # type: ignore[no-untyped-def]
     path, wanted = pages
     table = ts.open(path).table()

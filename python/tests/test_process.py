@@ -19,7 +19,7 @@ import tesselle as ts
 
 def test_threads_share_everything(field, pages) -> None:  # type: ignore[no-untyped-def]
     array = ts.open(field[0]).table().array()
-    scan = ts.scan(pages[0], where="id % 2 = 0" if False else "id > 100")
+    scan = ts.scan(pages[0], where="id > 100")
 
     def work(at: int) -> tuple[float, int]:
         return float(array[at % 6].sum()), scan.count()
@@ -69,13 +69,16 @@ def test_a_spawned_process_takes_scans(pages) -> None:  # type: ignore[no-untype
 
 @pytest.fixture(scope="module")
 def big(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    """A folder with files that take a while: ``big.tet``, ``big.parquet`` and ``big.tatami``, a search segment."""
+    """A folder with files that take a while: ``big.tet``, ``big.parquet``, ``big.tatami``, a search segment, and ``endless.csv``."""
     folder = tmp_path_factory.mktemp("big")
     cells = numpy.random.default_rng(0).random((4000, 4000), "f4")
     ts.write(cells, folder / "big.tet", chunk=(50, 50), codec="zstd")
     words = [f"w{i % 1000} w{i % 77} w{i % 13} and more" for i in range(50_000)]
     ts.write({"id": list(range(len(words))), "body": words}, folder / "big.parquet")
     ts.index(folder / "big.parquet", folder / "big.tatami", text="body", stored="id")
+    with open(folder / "endless.csv", "wb") as file:
+        file.write(b"a,b\n1,2\n")
+        file.truncate(1 << 40)
     return folder
 
 
@@ -102,13 +105,36 @@ def big(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
         "ts.index(parquet, out + '.tatami', text='body', overwrite=True)",
         "ts.search(segment, 'w1 w2 w3', k=1000)",
         "ts.sql(f\"SELECT sum(a.value) FROM '{tet}' a, '{tet}' b\").to_arrow()",
+        "ts.open(tet).table().array()[[0, 3999], ::7]",
+        "ts.open(tet).table().array().median(axis=0)",
+        "ts.open(tet).table().array().to_dask().sum().compute(scheduler='synchronous')",
+        "ts.dataset(tet).to_table(columns=['value'])",
+        "ts.open(endless)",
+        "ts.open(Endless())",
+        "ts.scan(endless)",
+        "ts.scan(str(pathlib.Path(endless).parent) + '/*.csv')",
+        "ts.verify(endless)",
+        "ts.convert(endless, out + '.parquet')",
+        "ts.sql(f\"SELECT count(*) FROM '{endless}'\")",
     ],
 )
 def test_ctrl_c_ends_every_call(call: str, big: pathlib.Path, tmp_path: pathlib.Path) -> None:
     script = f"""
-        import os, shutil, signal, sys, threading, time
+        import os, pathlib, shutil, signal, sys, threading, time
         import numpy, polars, pyarrow
         import tesselle as ts
+
+        class Endless:
+            "A file of rows that takes hours to read."
+            name, at = "endless.csv", 0
+            def seek(self, offset, whence=0):
+                self.at = offset + (1 << 42 if whence == 2 else 0)
+                return self.at
+            def read(self, size):
+                rows = b"1,2\\n" * (size // 4 + 2)
+                return rows[self.at % 4 :][:size]
+
+        endless = {str(big)!r} + "/endless.csv"
         big, out = {str(big)!r}, {str(tmp_path / "out")!r}
         tet, parquet, segment = big + "/big.tet", big + "/big.parquet", big + "/big.tatami"
         grown = out + "-grown.tet"
@@ -159,29 +185,64 @@ def test_nothing_else_is_imported() -> None:
     assert run.stdout.strip() == "[]"
 
 
+def _repeated(call: str, before: int, counted: int) -> None:
+    """Repeats a call in a new process; after the first times it takes no more memory and no more open files."""
+    script = f"""
+        import io, os, pathlib, pyarrow
+        import tesselle as ts
+
+        def resident():
+            return int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGESIZE")
+
+        def repeat(times):
+            for _ in range(times):
+                {call}
+
+        repeat({before})
+        memory, files = resident(), len(os.listdir("/proc/self/fd"))
+        repeat({counted})
+        print(resident() - memory, len(os.listdir("/proc/self/fd")) - files)
+    """
+    run = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, check=True)
+    memory, files = map(int, run.stdout.split())
+    assert memory < 4 << 20 and files <= 2
+
+
 def test_opening_leaks_nothing(field) -> None:  # type: ignore[no-untyped-def]
-    import resource
-
-    path, _ = field
-
-    def peak() -> int:
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-
-    def opens(n: int) -> None:
-        for _ in range(n):
-            ts.open(path).table().array()[0, 0, 0]
-
-    opens(2000)
-    before, files = peak(), len(os.listdir("/proc/self/fd"))
-    opens(10_000)
-    assert peak() - before < 8 << 10, "kibibytes"
-    assert len(os.listdir("/proc/self/fd")) <= files + 2
+    _repeated(f"ts.open({field[0]!r}).table().array()[0, 0, 0]", 2000, 10_000)
 
 
-def test_a_full_read_takes_the_array_and_little_more(tmp_path: pathlib.Path) -> None:
-    path = str(tmp_path / "large.tet")
+@pytest.mark.parametrize("ending", ["npy", "zarr", "tiledb", "tsfile", "tatami", "parquet", "arrow", "csv"])
+def test_no_format_leaks(ending: str, tmp_path: pathlib.Path) -> None:
+    path = str(tmp_path / f"small.{ending}")
+    if ending in ("npy", "zarr", "tiledb"):
+        ts.write(numpy.arange(12.0).reshape(3, 4), path)
+        _repeated(f"ts.open({path!r}).table().array()[1, 2]", 500, 1500)
+    else:
+        options = {"device": "root.d"} if ending == "tsfile" else {}
+        ts.write({"time": [1, 2, 3], "v": ["a", "b", None]}, path, **options)
+        _repeated(f"ts.scan({path!r}, where=\"v = 'b'\").to_arrow()", 500, 1500)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "ts.open(io.BytesIO(pathlib.Path({path!r}).read_bytes())).table().array()[0, 0, 0]",
+        "ts.sql('SELECT count(*) AS n FROM t', t=pyarrow.table({{'a': [1]}})).to_arrow()",
+        "pyarrow.table(ts.scan({path!r}, where='value > 1'))",
+        "ts.open({path!r}).table().array().mean(axis=0)",
+    ],
+)
+def test_no_call_leaks(call: str, field) -> None:  # type: ignore[no-untyped-def]
+    _repeated(call.format(path=field[0]), 60, 240)
+
+
+@pytest.mark.parametrize("ending", ["tet", "tiledb", "zarr", "npy"])
+def test_a_full_read_takes_the_array_and_little_more(ending: str, tmp_path: pathlib.Path) -> None:
+    path = str(tmp_path / f"large.{ending}")
     cells = numpy.zeros((512, 512, 256), "f4")
-    ts.write(cells, path, chunk=(64, 64, 64), codec="zstd")
+    options = {"tet": {"chunk": (64, 64, 64), "codec": "zstd"}, "zarr": {"chunk": (64, 64, 64)}}.get(ending, {})
+    ts.write(cells, path, **options)
     script = f"""
         import numpy, resource
         import tesselle as ts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import json
 import pathlib
 import re
 import subprocess
@@ -30,14 +31,21 @@ def test_the_package_passes_pyright() -> None:
     run("pyright", "--pythonpath", sys.executable, "--project", str(PROJECT), folder=PROJECT)
 
 
-@pytest.mark.parametrize("page", ["docs/guides/python.md", "README.md", "python/README.md"])
-def test_the_examples_pass_the_strict_checker(page: str, tmp_path: pathlib.Path) -> None:
+PAGES = [PROJECT.parent / page for page in ("docs/guides/python.md", "README.md", "python/README.md")]
+NOTEBOOKS = sorted((PROJECT.parent / "docs" / "notebooks").glob("*.ipynb"))
+
+
+@pytest.mark.parametrize("page", [*PAGES, *NOTEBOOKS], ids=lambda page: f"{page.parent.name}/{page.name}")
+def test_the_examples_pass_the_strict_checker(page: pathlib.Path, tmp_path: pathlib.Path) -> None:
     pytest.importorskip("mypy")
-    blocks = re.findall(r"^```python\n(.*?)^```$", (PROJECT.parent / page).read_text("utf-8"), re.DOTALL | re.MULTILINE)
-    sources = [_source(block) for block in blocks]
+    text = page.read_text("utf-8")
+    if page.suffix == ".ipynb":
+        sources = ["".join(cell["source"]) for cell in json.loads(text)["cells"] if cell["cell_type"] == "code"]
+    else:
+        sources = [_source(block) for block in re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)]
     assert sources
     example = tmp_path / "example.py"
-    example.write_text("\n".join(sources), encoding="utf-8")
+    example.write_text("\n".join(sources) + "\n", encoding="utf-8")
     run("mypy", "--strict", "--config-file", str(PROJECT / "pyproject.toml"), "--cache-dir", str(tmp_path / "cache"), str(example))
 
 

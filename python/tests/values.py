@@ -49,6 +49,20 @@ def of_arrow(column: pyarrow.ChunkedArray) -> list[Any]:
     return [_plain(value) for value in _stored(column).to_pylist()]
 
 
+def of_numpy(column: Any) -> list[Any]:
+    """Returns the values of an array in the same form, times as the integers that are stored."""
+    if column.dtype.kind in "mM":
+        column = column.astype("i8")
+    return [_plain(_listed(value)) for value in column.tolist()]
+
+
+def _listed(value: Any) -> Any:
+    """Returns the array of a cell as bytes or as a list."""
+    if isinstance(value, memoryview):
+        return value.tobytes() if value.itemsize == 1 else value.tolist()
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
 def assert_same(column: pyarrow.ChunkedArray, values: list[Any], kind: str) -> None:
     """Compares a column with values of expected.json."""
     wanted = [of_expected(value, kind) for value in values]

@@ -92,7 +92,8 @@ impl ReadArgs {
 
     /// Like [`ReadArgs::opener`], with other options.
     pub(crate) fn opener_with(&self, table: Option<&str>, options: OpenOptions) -> Opener {
-        Opener::new().format(self.format.clone()).table(table.map(str::to_owned)).options(options)
+        let opener = Opener::new().format(self.format.clone()).table(table.map(str::to_owned));
+        opener.options(options).ambient_key(self.key_file.is_none())
     }
 
     fn key(&self) -> Result<Option<Secret>> {
@@ -115,7 +116,7 @@ pub(crate) struct RowArgs {
     columns: Option<Vec<String>>,
 
     /// Only rows where this SQL condition holds
-    #[arg(long = "where", value_name = "EXPR", value_parser = parse_condition)]
+    #[arg(long = "where", value_name = "EXPR", value_parser = parse_condition, allow_hyphen_values = true)]
     condition: Option<Predicate>,
 
     /// At most this many rows
@@ -178,7 +179,7 @@ impl ResourceArgs {
     /// A driver with these resources, which a signal cancels.
     pub(crate) fn driver(&self) -> Result<Driver> {
         let options = DriverOptions::default().with_threads(self.threads).with_memory(self.memory_limit);
-        Ok(Driver::new(&options)?.under(crate::signals::token()))
+        Ok(Driver::try_new(&options)?.under(crate::signals::token()))
     }
 }
 

@@ -10,6 +10,7 @@ mod forms;
 mod inputs;
 mod out;
 mod progress;
+mod render;
 mod signals;
 mod verbs;
 mod words;

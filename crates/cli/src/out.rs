@@ -102,6 +102,15 @@ pub(crate) fn report(json: bool, object: &serde_json::Value, text: &str) -> Resu
     Ok(Outcome::Fine)
 }
 
+/// Fails if a report would be printed to standard output, which receives data.
+pub(crate) fn refuse_report(json: bool) -> Result<()> {
+    if json {
+        return Err(Error::invalid("data and a JSON report cannot share standard output")
+            .hint("write the data to a file"));
+    }
+    Ok(())
+}
+
 /// Prints a message to standard error.
 pub(crate) fn note(text: &str) {
     crate::progress::clear();
@@ -135,6 +144,7 @@ struct StdoutStaged {
 
 impl Staged for StdoutStaged {
     fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        crate::progress::clear();
         PRINTED.store(true, Ordering::Relaxed);
         self.written += bytes.len() as u64;
         self.out.write_all(bytes).map_err(failed)

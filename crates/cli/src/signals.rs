@@ -2,8 +2,9 @@
 //! signal.
 //!
 //! All cancelable work is under one token. A signal cancels it, and a verb that checks the token ends by itself, with
-//! its old target in place. One that does not check it cannot make its first change any more. Work that does not check in time, such as a read of a pipe without a writer, is ended from
-//! here, after all staged files have been removed.
+//! its old target in place. One that does not check it cannot make its first change any more. Work that does not check in
+//! time, such as a read of a pipe without a writer, is ended from here, after all staged files have been removed. A
+//! process that has made a change visible gets some time to make it durable and to report success.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, Once, OnceLock, PoisonError};
@@ -16,6 +17,9 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// How long work may take that cannot be canceled: it is short, or it waits for somebody.
 const LITTLE: Duration = Duration::from_millis(200);
+
+/// How much longer a process may take that has changed something visible: it is about to report its success.
+const DURABLE: Duration = Duration::from_millis(800);
 
 /// The exit code of the received signal; 0 before.
 static CODE: AtomicU8 = AtomicU8::new(0);
@@ -71,6 +75,10 @@ fn received(is_interrupt: bool) {
     token().cancel();
     let last = move || {
         std::thread::sleep(patience);
+        if tesselle::storage::remove_staged_unless_committed() {
+            exit(code);
+        }
+        std::thread::sleep(DURABLE);
         end(code);
     };
     let _ = std::thread::Builder::new().name("tess-end".to_owned()).spawn(last);
@@ -78,8 +86,13 @@ fn received(is_interrupt: bool) {
 
 /// Ends the process after removing its uncommitted output.
 #[cfg(unix)]
-#[expect(clippy::exit, reason = "nothing else ends a process whose work does not end")]
 fn end(code: u8) {
     tesselle::storage::remove_staged();
+    exit(code);
+}
+
+#[cfg(unix)]
+#[expect(clippy::exit, reason = "nothing else ends a process whose work does not end")]
+fn exit(code: u8) {
     std::process::exit(i32::from(code));
 }

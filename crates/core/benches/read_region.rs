@@ -16,8 +16,8 @@ const SIDE: u64 = 4096;
 
 fn read(bencher: Bencher, tile: [u64; 2], region: &Region, threads: usize) {
     let cells: Vec<u8> = (0..SIDE * SIDE * 4).map(|i| i as u8).collect();
-    let array = TiledArray::new(DType::F32, &[SIDE, SIDE], &tile, &cells).expect("shape");
-    let driver = Driver::new(&DriverOptions::default().with_threads(threads)).expect("threads");
+    let array = TiledArray::try_new(DType::F32, &[SIDE, SIDE], &tile, &cells).expect("shape");
+    let driver = Driver::try_new(&DriverOptions::default().with_threads(threads)).expect("threads");
     let mut dst = vec![0; region.cells().expect("cells") as usize * 4];
     bencher
         .counter(BytesCount::new(dst.len()))

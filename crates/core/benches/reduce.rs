@@ -30,13 +30,13 @@ fn array(dtype: DType, whole: bool) -> TiledArray {
         .collect();
     let shape = [SIDE, SIDE];
     if whole {
-        return TiledArray::new(dtype, &shape, &shape, &cells).expect("shape").contiguous_in(cells);
+        return TiledArray::try_new(dtype, &shape, &shape, &cells).expect("shape").contiguous_in(cells);
     }
-    TiledArray::new(dtype, &shape, &[512, 512], &cells).expect("shape")
+    TiledArray::try_new(dtype, &shape, &[512, 512], &cells).expect("shape")
 }
 
 fn run(bencher: Bencher, array: &TiledArray, op: ReduceOp, axes: &[usize], threads: Option<usize>) {
-    let driver = Driver::new(&DriverOptions::default().with_threads(threads)).expect("threads");
+    let driver = Driver::try_new(&DriverOptions::default().with_threads(threads)).expect("threads");
     let region = Region::whole(array.shape());
     bencher
         .counter(BytesCount::new(SIDE * SIDE * array.dtype().size() as u64))

@@ -143,7 +143,7 @@ fn conformed(batch: &RecordBatch, schema: &SchemaRef, sources: &[Option<usize>])
             .ok_or_else(|| Error::internal(format!("column '{}' is missing from a batch", field.name())))?;
         if !field.is_nullable() && column.logical_null_count() > 0 {
             return Err(Error::invalid(format!(
-                "column '{}' holds a null, which the table refuses",
+                "column '{}' has a null, which the table does not allow",
                 field.name()
             )));
         }

@@ -16,6 +16,9 @@ pub trait At<T> {
     /// Returns the element at `index`.
     fn at(&self, index: usize) -> Result<&T>;
 
+    /// Returns the element at `index`, to be changed.
+    fn at_mut(&mut self, index: usize) -> Result<&mut T>;
+
     /// Returns the elements of `range`.
     fn part<R: SliceIndex<[T], Output = [T]>>(&self, range: R) -> Result<&[T]>;
 
@@ -30,6 +33,16 @@ impl<T> At<T> for [T] {
         match self.get(index) {
             Some(element) => Ok(element),
             None => Err(outside(self.len(), Location::caller())),
+        }
+    }
+
+    #[inline]
+    #[track_caller]
+    fn at_mut(&mut self, index: usize) -> Result<&mut T> {
+        let len = self.len();
+        match self.get_mut(index) {
+            Some(element) => Ok(element),
+            None => Err(outside(len, Location::caller())),
         }
     }
 
@@ -69,10 +82,11 @@ mod tests {
         assert_eq!(*cells.at(2).unwrap(), 3);
         assert_eq!(cells.part(1..).unwrap(), [2, 3]);
         cells.part_mut(..1).unwrap().fill(7);
-        assert_eq!(cells, [7, 2, 3]);
+        *cells.at_mut(1).unwrap() = 8;
+        assert_eq!(cells, [7, 8, 3]);
         let error = cells.at(3).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Internal);
         assert!(error.to_string().contains("at.rs:"), "{error}");
-        assert!(cells.part(2..4).is_err() && cells.part_mut(4..).is_err());
+        assert!(cells.part(2..4).is_err() && cells.part_mut(4..).is_err() && cells.at_mut(3).is_err());
     }
 }

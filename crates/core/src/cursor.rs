@@ -99,30 +99,20 @@ impl<'a> Cursor<'a> {
         i8, i8, from_le_bytes;
         /// Two bytes, little-endian.
         u16_le, u16, from_le_bytes;
-        /// Two bytes, little-endian, signed.
-        i16_le, i16, from_le_bytes;
         /// Four bytes, little-endian.
         u32_le, u32, from_le_bytes;
         /// Four bytes, little-endian, signed.
         i32_le, i32, from_le_bytes;
         /// Eight bytes, little-endian.
         u64_le, u64, from_le_bytes;
-        /// Eight bytes, little-endian, signed.
-        i64_le, i64, from_le_bytes;
         /// A little-endian single.
         f32_le, f32, from_le_bytes;
         /// A little-endian double.
         f64_le, f64, from_le_bytes;
-        /// Two bytes, big-endian.
-        u16_be, u16, from_be_bytes;
         /// Two bytes, big-endian, signed.
         i16_be, i16, from_be_bytes;
-        /// Four bytes, big-endian.
-        u32_be, u32, from_be_bytes;
         /// Four bytes, big-endian, signed.
         i32_be, i32, from_be_bytes;
-        /// Eight bytes, big-endian.
-        u64_be, u64, from_be_bytes;
         /// Eight bytes, big-endian, signed.
         i64_be, i64, from_be_bytes;
         /// A big-endian single.

@@ -1,6 +1,6 @@
 //! Names of column types.
 
-use arrow_schema::{DataType, TimeUnit};
+use arrow_schema::{DECIMAL128_MAX_PRECISION, DataType, TimeUnit};
 
 use crate::error::{Error, Result};
 
@@ -34,12 +34,24 @@ const NAMES: [(&str, DataType); 26] = [
     ("boolean", DataType::Boolean),
 ];
 
-/// The type of that name.
+/// The type of that name; `decimal(15,2)` has 15 digits, 2 of them after the point.
 pub fn type_by_name(name: &str) -> Result<DataType> {
     let wanted = name.trim().to_ascii_lowercase();
+    if let Some(data_type) = decimal(&wanted) {
+        return Ok(data_type);
+    }
     let found = NAMES.iter().find(|(name, _)| *name == wanted).map(|(_, data_type)| data_type.clone());
-    found
-        .ok_or_else(|| Error::unknown_name("type", name.trim(), NAMES.iter().take(23).map(|(name, _)| *name)))
+    let known = || NAMES.iter().take(23).map(|(name, _)| *name).chain(["decimal(digits,scale)"]);
+    found.ok_or_else(|| Error::unknown_name("type", name.trim(), known()))
+}
+
+fn decimal(name: &str) -> Option<DataType> {
+    let rest = name.strip_prefix("decimal128").or_else(|| name.strip_prefix("decimal"))?;
+    let (digits, scale) = rest.trim().strip_prefix('(')?.strip_suffix(')')?.split_once(',')?;
+    let digits =
+        digits.trim().parse().ok().filter(|digits| (1..=DECIMAL128_MAX_PRECISION).contains(digits))?;
+    let scale = scale.trim().parse::<u8>().ok().filter(|scale| *scale <= digits)?;
+    Some(DataType::Decimal128(digits, scale.try_into().ok()?))
 }
 
 /// The name of a type; other types are shown as Arrow shows them.
@@ -50,8 +62,14 @@ pub fn type_name(data_type: &DataType) -> String {
 
 /// Parses `name=type,name=type`; line breaks separate as well.
 pub fn parse_types(text: &str) -> Result<Vec<(String, DataType)>> {
+    // A comma between parentheses belongs to a type.
+    let mut open = false;
+    let separates = move |c: char| {
+        open = c == '(' || open && c != ')';
+        matches!(c, ',' | '\n') && !open
+    };
     let parts =
-        text.split([',', '\n']).map(str::trim).filter(|part| !part.is_empty() && !part.starts_with('#'));
+        text.split(separates).map(str::trim).filter(|part| !part.is_empty() && !part.starts_with('#'));
     parts
         .map(|part| {
             let (name, kind) = part.rsplit_once('=').ok_or_else(|| {
@@ -75,5 +93,13 @@ mod tests {
         assert_eq!(all.len(), 3);
         assert_eq!(all[1], ("b=c".to_owned(), DataType::Date32));
         assert!(parse_types("a").is_err());
+        let all = parse_types("price=decimal(15,2), id=int8,total=Decimal128( 38 , 0 )").unwrap();
+        let types: Vec<&DataType> = all.iter().map(|(_, data_type)| data_type).collect();
+        assert_eq!(types, [&DataType::Decimal128(15, 2), &DataType::Int8, &DataType::Decimal128(38, 0)]);
+        for wrong in
+            ["decimal", "decimal(39,2)", "decimal(3,4)", "decimal(0,0)", "decimal(x,1)", "decimal(5,2"]
+        {
+            assert!(type_by_name(wrong).is_err(), "{wrong}");
+        }
     }
 }

@@ -130,7 +130,7 @@ pub(crate) struct Shared(PyBuffer<u8>);
 
 impl Shared {
     /// Refuses buffers whose bytes do not lie in one piece.
-    pub(crate) fn new(buffer: PyBuffer<u8>) -> PyResult<Self> {
+    pub(crate) fn try_new(buffer: PyBuffer<u8>) -> PyResult<Self> {
         if !buffer.is_c_contiguous() {
             return Err(PyBufferError::new_err("a C-contiguous buffer is needed"));
         }

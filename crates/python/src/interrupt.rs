@@ -18,7 +18,7 @@ pub(crate) struct Interruptible<I> {
 
 impl<I> Interruptible<I> {
     /// Batches that `driver` computes, for the current thread.
-    pub(crate) fn new(py: Python<'_>, batches: I, driver: Driver) -> PyResult<Self> {
+    pub(crate) fn try_new(py: Python<'_>, batches: I, driver: Driver) -> PyResult<Self> {
         let threads = py.import("threading")?;
         let main: u64 = threads.call_method0("main_thread")?.getattr("ident")?.extract()?;
         let own: u64 = threads.call_method0("get_ident")?.extract()?;

@@ -58,7 +58,7 @@ impl Rows {
         if self.calls_python {
             return self.collect(py)?.__arrow_c_stream__(py, requested_schema);
         }
-        let batches = Interruptible::new(py, self.take_all()?.into_batches(), self.driver.clone())?;
+        let batches = Interruptible::try_new(py, self.take_all()?.into_batches(), self.driver.clone())?;
         capsules::stream(py, Arc::clone(&self.schema), batches)
     }
 

@@ -37,7 +37,7 @@ pub(crate) fn driver() -> PyResult<Driver> {
 #[pyfunction]
 #[pyo3(signature = (threads=None, memory=None))]
 pub(crate) fn configure(threads: Option<usize>, memory: Option<u64>) -> PyResult<()> {
-    let driver = Driver::new(&DriverOptions::default().with_threads(threads).with_memory(memory))
+    let driver = Driver::try_new(&DriverOptions::default().with_threads(threads).with_memory(memory))
         .map_err(|error| raise(&error))?;
     tesselle::set_default_driver(driver);
     Ok(())

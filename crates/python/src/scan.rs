@@ -1,5 +1,6 @@
 //! Read requests.
 
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use pyo3::prelude::*;
@@ -52,12 +53,26 @@ impl Source {
         opener(self.format.as_deref(), self.table.as_deref(), &self.options)
     }
 
+    /// Whether to open it is to read the metadata of one local file: that is over before a thread of its own would start.
+    fn is_soon_open(&self) -> bool {
+        let path = Uri::split(&self.uri).0;
+        let format = match self.format.as_deref() {
+            Some(name) => tesselle::format_by_name(name).ok(),
+            None => tesselle::format_by_extension(path),
+        };
+        let reads_all = |format: &dyn tesselle::Format| format.capabilities().infers_types;
+        self.store.is_none() && format.is_some_and(|format| !reads_all(format)) && Path::new(path).is_file()
+    }
+
     /// The container, opened now.
     pub(crate) fn dataset(&self, py: Python<'_>) -> PyResult<Dataset> {
         let opener = self.opener();
+        if self.is_soon_open() {
+            return quick(py, |_| opener.open(&self.uri));
+        }
         // Formats that infer their types read the whole file.
         long(py, |driver| match &self.store {
-            None => driver.install(|| opener.open(&self.uri)),
+            None => opener.on(driver).open(&self.uri),
             Some(store) => {
                 let storage: Arc<dyn Storage> = Arc::new(PythonStore::new(Arc::clone(store)));
                 let (path, table) = match Uri::split(&self.uri) {
@@ -70,7 +85,7 @@ impl Source {
                     return Err(tesselle::Error::missing(path));
                 }
                 let table = opener.table_name().or(table).map(str::to_owned);
-                opener.table(table).open_at(location)
+                opener.table(table).on(driver).open_at(location)
             }
         })
     }
@@ -85,7 +100,11 @@ impl Source {
             Arc::clone(quick(py, |_| dataset.default_table())?.table())
         } else {
             let opener = self.opener();
-            long(py, |driver| driver.install(|| opener.open_all(&self.uri)))?
+            if self.is_soon_open() {
+                quick(py, |_| opener.open_all(&self.uri))?
+            } else {
+                long(py, |driver| opener.on(driver).open_all(&self.uri))?
+            }
         };
         Ok(Arc::clone(self.opened.get_or_init(|| table)))
     }
@@ -124,7 +143,7 @@ pub(crate) struct Scan {
 }
 
 impl Scan {
-    pub(crate) fn new(source: Source, request: &Request) -> PyResult<Self> {
+    pub(crate) fn try_new(source: Source, request: &Request) -> PyResult<Self> {
         let scan = request.scan().map_err(|error| raise(&error))?;
         Ok(Self { source, scan, part: None })
     }

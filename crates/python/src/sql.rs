@@ -23,10 +23,10 @@ pub(crate) struct Session {
 #[pymethods]
 impl Session {
     #[new]
-    fn new(py: Python<'_>, opening: Opening) -> PyResult<Self> {
+    fn try_new(py: Python<'_>, opening: Opening) -> PyResult<Self> {
         let options =
             SessionOptions::default().with_threads(driver()?.threads()).with_open(opening.options()?);
-        let inner = py.detach(|| tesselle_sql::Session::new(&options)).map_err(|error| raise(&error))?;
+        let inner = py.detach(|| tesselle_sql::Session::try_new(&options)).map_err(|error| raise(&error))?;
         Ok(Self { inner })
     }
 

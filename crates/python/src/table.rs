@@ -119,7 +119,7 @@ impl Table {
 
     /// A read request over the table.
     fn scan(&self, request: Request) -> PyResult<Scan> {
-        Scan::new(self.source.clone(), &request)
+        Scan::try_new(self.source.clone(), &request)
     }
 
     /// The table for a session of the Python package `datafusion`.

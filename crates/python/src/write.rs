@@ -143,7 +143,7 @@ fn array(
 ) -> PyResult<MemoryArray> {
     let dtype = DType::from_name(dtype)
         .ok_or_else(|| PyValueError::new_err(format!("arrays of {dtype} cannot be written")))?;
-    let array = MemoryArray::from_bytes(dtype, shape, bytes::Bytes::from_owner(Shared::new(data)?));
+    let array = MemoryArray::from_bytes(dtype, shape, bytes::Bytes::from_owner(Shared::try_new(data)?));
     let array = match dims {
         Some(dims) => array.and_then(|array| array.with_axis_names(dims)),
         None => array,

@@ -12,7 +12,7 @@ fn main() -> tesselle::Result<()> {
         eprintln!("usage: sql STATEMENT");
         return Ok(());
     };
-    let session = Session::new(&SessionOptions::default())?;
+    let session = Session::try_new(&SessionOptions::default())?;
     let batches = session.query(&statement)?.collect::<tesselle::Result<Vec<_>>>()?;
     println!("{}", pretty_format_batches(&batches)?);
     Ok(())

@@ -14,7 +14,7 @@ use datafusion::prelude::SessionContext;
 use datafusion::sql::parser::{DFParser, Statement};
 use futures::StreamExt as _;
 use tesselle::driver::CancelToken;
-use tesselle::{Driver, DriverOptions, Error, Result, Table};
+use tesselle::{Driver, DriverOptions, Error, Result, Table, Uri};
 
 use crate::answer::AnswerStream;
 use crate::context;
@@ -43,7 +43,7 @@ use crate::tables::Tables;
 ///
 /// # let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
 /// # runtime.block_on(async {
-/// let session = AsyncSession::new(&SessionOptions::default())?;
+/// let session = AsyncSession::try_new(&SessionOptions::default())?;
 /// let mut rows = session.query(&format!("SELECT max(speed) AS top FROM '{uri}'")).await?;
 /// assert_eq!(rows.schema().field(0).name(), "top");
 /// while let Some(batch) = rows.next().await {
@@ -79,11 +79,11 @@ impl Drop for StopOnDrop {
 
 impl AsyncSession {
     /// Sets up a session. This does not need a runtime.
-    pub fn new(options: &SessionOptions) -> Result<Self> {
+    pub fn try_new(options: &SessionOptions) -> Result<Self> {
         // A quarter is for decoding in progress, the rest for operators.
         let pieces = options.memory.map(|memory| memory / 4);
         let driver =
-            Driver::new(&DriverOptions::default().with_threads(options.threads).with_memory(pieces))?;
+            Driver::try_new(&DriverOptions::default().with_threads(options.threads).with_memory(pieces))?;
         // A chunk, page or tile may take more than its share, but not more than the total.
         let driver = driver.with_largest_piece(options.memory.unwrap_or(u64::MAX)).under(&options.cancel);
         let driver = driver.with_progress(Arc::clone(&options.progress));
@@ -101,7 +101,7 @@ impl AsyncSession {
         };
         let files = Arc::new(FileTables::new(opener.clone()));
         let tables = Arc::new(Tables::new(Arc::clone(&files)));
-        let context = context::build(&opener, (&files, &tables), operators, options.memory.is_some())?;
+        let context = context::build(&opener, &tables, operators, options.memory.is_some())?;
         let memory = options.memory.unwrap_or_else(|| driver.budget().total());
         Ok(Self { context, files, tables, driver, memory })
     }
@@ -204,7 +204,7 @@ impl AsyncSession {
         interrupt: &Interrupt,
     ) -> Result<AnswerStream> {
         if let Statement::CopyTo(copy) = &statement {
-            return self.copy(Copy::new(copy)?, interrupt).await;
+            return self.copy(Copy::try_new(copy)?, interrupt).await;
         }
         let names = self.names(&statement);
         let plan = self.plan(&names, statement, interrupt).await?;
@@ -259,8 +259,17 @@ impl AsyncSession {
             TableReference::Bare { table } if !is_known(table) => Some(table),
             _ => None,
         });
+        // What exists under such a name, and is no table.
+        let other = names.iter().find_map(|name| match name {
+            TableReference::Bare { table } if !known.iter().any(|known| **known == **table) => {
+                tesselle::detect(&Uri::parse(table).ok()?.location)
+                    .err()
+                    .filter(|e| e.class_name() == "unknown_format")
+            }
+            _ => None,
+        });
         match unknown {
-            None => ours(error),
+            None => other.unwrap_or_else(|| ours(error)),
             Some(name) if known.is_empty() => Error::not_found(format!("table '{name}' does not exist"))
                 .hint("quote a file name, as in FROM 'run.tet', or register a file under this name"),
             Some(name) => Error::unknown_name("table", name, known.iter().map(String::as_str)),
@@ -273,7 +282,8 @@ impl AsyncSession {
             Some(source) => self.convert(copy, source, interrupt).await?,
             None => self.copy_query(copy, interrupt).await?,
         };
-        Ok(AnswerStream::new(count(rows)?, interrupt.clone()))
+        // What is written is reported, even if the interruption came too late to prevent it.
+        Ok(AnswerStream::new(count(rows)?, Interrupt::default()))
     }
 
     async fn copy_query(&self, copy: Copy, interrupt: &Interrupt) -> Result<u64> {

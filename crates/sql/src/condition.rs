@@ -10,10 +10,15 @@ use arrow_schema::{DataType, SchemaRef};
 use datafusion::common::DFSchema;
 use datafusion::common::tree_node::TreeNode;
 use datafusion::execution::session_state::{SessionState, SessionStateBuilder};
+use datafusion::logical_expr::Expr as LogicalExpr;
 use datafusion::logical_expr::expr_rewriter::FunctionRewrite;
+use datafusion::logical_expr::simplify::SimplifyContext;
+use datafusion::optimizer::simplify_expressions::ExprSimplifier;
 use datafusion::physical_plan::PhysicalExpr;
 use datafusion::prelude::SessionConfig;
-use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, ExprWithAlias, Ident, VisitMut, VisitorMut};
+use datafusion::sql::sqlparser::ast::{
+    BinaryOperator, Expr, ExprWithAlias, Function, Ident, VisitMut, VisitorMut,
+};
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 use tesselle::core::{Condition, Custom};
@@ -59,7 +64,7 @@ fn split(expr: Expr, state: &Arc<SessionState>, parts: &mut Vec<Predicate>) -> R
         expr => {
             let part = match expr.to_string().parse() {
                 Ok(predicate) => predicate,
-                Err(_) => Predicate::Custom(Custom::new(SqlCondition::new(expr, Arc::clone(state))?)),
+                Err(_) => Predicate::Custom(Custom::new(SqlCondition::try_new(expr, Arc::clone(state))?)),
             };
             parts.push(part);
             Ok(())
@@ -85,14 +90,15 @@ struct SqlCondition {
 }
 
 impl SqlCondition {
-    fn new(mut expr: Expr, state: Arc<SessionState>) -> Result<Self> {
+    fn try_new(mut expr: Expr, state: Arc<SessionState>) -> Result<Self> {
         let text = expr.to_string();
-        let mut names = Names { columns: Vec::new() };
+        let mut names = Names { columns: Vec::new(), state: &state };
         if let ControlFlow::Break(error) = expr.visit(&mut names) {
             return Err(error);
         }
         statement::check(&mut expr, &|name| state.scalar_functions().contains_key(name))?;
-        Ok(Self { text, expr, columns: names.columns, state, planned: Mutex::default() })
+        let columns = names.columns;
+        Ok(Self { text, expr, columns, state, planned: Mutex::default() })
     }
 
     fn plan(&self, schema: &SchemaRef) -> Result<Arc<dyn PhysicalExpr>> {
@@ -106,12 +112,27 @@ impl SqlCondition {
         let expr = self.state.create_logical_expr_from_sql_expr(expr, &columns).map_err(ours)?;
         let config = self.state.config_options();
         let exact = expr.transform_up(|expr| DecimalsAmongFloats.rewrite(expr, &columns, config));
-        let expr = self.state.create_physical_expr(exact.map_err(ours)?.data, &columns).map_err(ours)?;
+        let expr = self.simplified(exact.map_err(ours)?.data, &columns).map_err(ours)?;
+        let expr = self.state.create_physical_expr(expr, &columns).map_err(ours)?;
         if !matches!(expr.data_type(schema).map_err(ours)?, DataType::Boolean | DataType::Null) {
             return Err(Error::invalid(format!("'{}' is neither true nor false", self.text)));
         }
         *planned = Some((Arc::clone(schema), Arc::clone(&expr)));
         Ok(expr)
+    }
+}
+
+impl SqlCondition {
+    /// The expression with its constants evaluated, and with functions that are only another form of an expression, such
+    /// as `coalesce`, replaced by it.
+    fn simplified(&self, expr: LogicalExpr, columns: &DFSchema) -> datafusion::common::Result<LogicalExpr> {
+        let context = SimplifyContext::builder()
+            .with_schema(Arc::new(columns.clone()))
+            .with_config_options(Arc::clone(self.state.config_options()))
+            .with_current_time()
+            .build();
+        let simplifier = ExprSimplifier::new(context);
+        simplifier.simplify(simplifier.coerce(expr, columns)?)
     }
 }
 
@@ -142,12 +163,21 @@ impl fmt::Debug for SqlCondition {
     }
 }
 
-/// Collects the columns, and quotes them so that they keep their case.
-struct Names {
+/// Collects the columns, and quotes them so that they keep their case. Fails on what needs more than one row.
+struct Names<'a> {
     columns: Vec<String>,
+    state: &'a SessionState,
 }
 
-impl VisitorMut for Names {
+impl Names<'_> {
+    fn needs_several_rows(&self, function: &Function) -> bool {
+        let name = function.name.to_string().to_ascii_lowercase();
+        let (aggregates, windows) = (self.state.aggregate_functions(), self.state.window_functions());
+        function.over.is_some() || aggregates.contains_key(&name) || windows.contains_key(&name)
+    }
+}
+
+impl VisitorMut for Names<'_> {
     type Break = Error;
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
@@ -156,8 +186,14 @@ impl VisitorMut for Names {
             Expr::CompoundIdentifier(parts) => {
                 parts.iter().map(|part| part.value.as_str()).collect::<Vec<_>>().join(".")
             }
+            Expr::Function(function) if self.needs_several_rows(function) => {
+                let name = &function.name;
+                let error =
+                    Error::invalid(format!("a condition is about one row, but {name} is about several"));
+                return ControlFlow::Break(error.hint("use SQL with GROUP BY and HAVING, or with QUALIFY"));
+            }
             Expr::Subquery(_) | Expr::Exists { .. } | Expr::InSubquery { .. } => {
-                let error = Error::invalid("a condition cannot hold a query");
+                let error = Error::invalid("a condition cannot contain a query");
                 return ControlFlow::Break(error.hint("use SQL with a WHERE of its own"));
             }
             _ => return ControlFlow::Continue(()),
@@ -207,6 +243,8 @@ mod tests {
             ("t >= '1970-01-01T01:00:00' AND Name NOT LIKE 'x%'", [f, t, n]),
             ("t < to_timestamp('1970-01-02')", [t, t, f]),
             ("length(Name) IN (5, 6)", [t, t, n]),
+            ("coalesce(Name, 'none') = 'none'", [f, f, t]),
+            ("nvl(Name, '') = '' OR x BETWEEN '0' AND '1e-1'", [t, f, t]),
         ] {
             assert_eq!(rows(text).unwrap(), want, "{text}");
         }
@@ -227,7 +265,14 @@ mod tests {
             ("Name LIKE", Invalid, "cannot be read"),
             ("x > 1 2", Invalid, "not expected"),
             ("upper(Name)", Invalid, "neither true nor false"),
-            ("x IN (SELECT 1)", Invalid, "cannot hold a query"),
+            ("x IN (SELECT 1)", Invalid, "cannot contain a query"),
+            ("count(*) > 1", Invalid, "count is about several"),
+            ("x > 0 AND max(x) > 1", Invalid, "max is about several"),
+            ("row_number() OVER (ORDER BY x) = 1", Invalid, "row_number is about several"),
+            ("x", Invalid, "neither true nor false"),
+            ("NOT t", Invalid, "neither true nor false"),
+            ("x = true", Invalid, "neither true nor false"),
+            ("x > 'much'", Invalid, "'much' is not a number"),
             ("nothing(x) > 1", NotFound, "nothing"),
         ] {
             let error = rows(text).unwrap_err();

@@ -4,8 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use datafusion::catalog::{
-    CatalogProvider, CatalogProviderList, DynamicFileCatalog, MemoryCatalogProvider,
-    MemoryCatalogProviderList, SchemaProvider, UrlTableFactory,
+    CatalogProvider, CatalogProviderList, MemoryCatalogProvider, MemoryCatalogProviderList, SchemaProvider,
 };
 use datafusion::common::config::ConfigNonZeroUsize;
 use datafusion::execution::FunctionRegistry;
@@ -20,7 +19,7 @@ use tesselle::{Location, Result};
 use crate::bounds::AnswerFromBounds;
 use crate::decimals::DecimalsAmongFloats;
 use crate::error::ours;
-use crate::files::{ExternalTables, FileTables, Opener};
+use crate::files::{ExternalTables, Opener};
 use crate::functions::{Function, Listing};
 use crate::pool::OperatorMemory;
 use crate::tables::Tables;
@@ -56,14 +55,14 @@ const SPILL_FILE: usize = 1;
 #[expect(clippy::disallowed_methods, reason = "spilled rows have no target to lie next to")]
 fn spill_folder() -> Option<StagedFolder> {
     let target = Location::local(std::env::temp_dir().join("tess-spill")).ok()?;
-    StagedFolder::new(&target).ok()
+    StagedFolder::try_new(&target).ok()
 }
 
-/// A context over files and tables by name, whose operators share `memory` bytes and spill above that. Where the bound was
+/// A context over tables and files by name, whose operators share `memory` bytes and spill above that. Where the bound was
 /// `given`, joins are those that can spill.
 pub(crate) fn build(
     opener: &Opener,
-    (files, tables): (&Arc<FileTables>, &Arc<Tables>),
+    tables: &Arc<Tables>,
     memory: u64,
     given: bool,
 ) -> Result<SessionContext> {
@@ -100,11 +99,10 @@ pub(crate) fn build(
     catalog.register_schema(SCHEMA, Arc::clone(tables) as Arc<dyn SchemaProvider>).map_err(ours)?;
     let catalogs = MemoryCatalogProviderList::new();
     catalogs.register_catalog(CATALOG.to_owned(), Arc::new(catalog));
-    let files = Arc::clone(files) as Arc<dyn UrlTableFactory>;
     let mut builder = SessionStateBuilder::new_with_default_features()
         .with_config(config)
         .with_runtime_env(runtime)
-        .with_catalog_list(Arc::new(DynamicFileCatalog::new(Arc::new(catalogs), files)));
+        .with_catalog_list(Arc::new(catalogs));
     builder = builder.with_physical_optimizer_rule(Arc::new(AnswerFromBounds));
     // Statements may give text files a schema and options, which DataFusion's reader handles.
     for format in tesselle::formats().iter().filter(|format| !format.capabilities().infers_types) {

@@ -1,5 +1,6 @@
 //! Conversion between Tesselle and DataFusion errors.
 
+use arrow_schema::ArrowError;
 use datafusion::common::{DataFusionError, SchemaError};
 use tesselle::{Action, Error, ErrorKind};
 
@@ -25,7 +26,7 @@ pub(crate) fn ours(error: DataFusionError) -> Error {
             Ok(error) => *error,
             Err(other) => match other.downcast::<DataFusionError>() {
                 Ok(error) => ours(*error),
-                Err(other) => Error::new(ErrorKind::Io, "the query failed").source(other),
+                Err(other) => foreign(&*other),
             },
         },
         DataFusionError::Context(_, inner) | DataFusionError::Diagnostic(_, inner) => ours(*inner),
@@ -46,7 +47,7 @@ fn copied(error: &DataFusionError) -> Error {
     match error {
         DataFusionError::External(inner) => match inner.downcast_ref::<Error>() {
             Some(error) => copied_ours(error),
-            None => Error::new(ErrorKind::Io, one_line(&inner.to_string())),
+            None => foreign(&**inner),
         },
         DataFusionError::Context(_, inner) | DataFusionError::Diagnostic(_, inner) => copied(inner),
         DataFusionError::Shared(inner) => copied(inner),
@@ -59,15 +60,25 @@ fn copied(error: &DataFusionError) -> Error {
         DataFusionError::ResourcesExhausted(text) => Error::limit(exhausted(&one_line(text)))
             .suggest("raise {}, or query less data at a time", [Action::Memory]),
         DataFusionError::Internal(_) | DataFusionError::ExecutionJoin(_) => {
-            Error::internal(one_line(&error.strip_backtrace()))
+            let text = one_line(&error.strip_backtrace());
+            wrong_arguments(&text).unwrap_or_else(|| Error::internal(text))
         }
-        DataFusionError::ArrowError(inner, _) => Error::invalid(one_line(&inner.to_string())),
+        DataFusionError::ArrowError(inner, _) => match &**inner {
+            ArrowError::ExternalError(inner) => foreign(&**inner),
+            inner => Error::invalid(one_line(&inner.to_string())),
+        },
         DataFusionError::Plan(text)
         | DataFusionError::Execution(text)
         | DataFusionError::Configuration(text)
         | DataFusionError::NotImplemented(text) => refused(text),
         other => Error::invalid(one_line(&other.strip_backtrace())),
     }
+}
+
+/// An error of a library below the engine: of a file, or of an argument such as a pattern.
+fn foreign(error: &(dyn std::error::Error + 'static)) -> Error {
+    let text = one_line(&error.to_string());
+    if error.is::<std::io::Error>() { Error::new(ErrorKind::Io, text) } else { Error::invalid(text) }
 }
 
 fn copied_ours(error: &Error) -> Error {
@@ -92,13 +103,19 @@ fn schema_error(error: &SchemaError) -> Error {
         return Error::invalid(one_line(&error.to_string()));
     };
     let name = field.name.as_str();
-    let known = || valid_fields.iter().map(|field| field.name.as_str());
+    // Of several inputs with the same columns each column is listed once.
+    let mut known: Vec<&str> = Vec::with_capacity(valid_fields.len());
+    for field in valid_fields {
+        if !known.contains(&field.name.as_str()) {
+            known.push(&field.name);
+        }
+    }
     // Unquoted names are converted to lower case.
-    match known().find(|known| *known != name && known.eq_ignore_ascii_case(name)) {
+    match known.iter().find(|known| **known != name && known.eq_ignore_ascii_case(name)) {
         Some(other) => Error::not_found(format!("column '{name}' does not exist")).hint(format!(
             "write \"{other}\" with double quotes: unquoted names are converted to lower case"
         )),
-        None => Error::unknown_name("column", name, known()),
+        None => Error::unknown_name("column", name, known),
     }
 }
 
@@ -123,11 +140,23 @@ fn refused(text: &str) -> Error {
             .hint("write the rows that are to stay into a new file: COPY (SELECT … WHERE NOT (…)) TO 'new'");
     }
     let text = one_line(text);
-    unknown_function(&text).unwrap_or_else(|| Error::invalid(without_dump(&text)))
+    let known = unknown_function(&text).or_else(|| wrong_arguments(&text));
+    known.unwrap_or_else(|| Error::invalid(without_dump(&text)))
+}
+
+/// The error for a function that does not take its arguments: the engine lists every form that it has tried.
+fn wrong_arguments(text: &str) -> Option<Error> {
+    let quoted = |before: &str| text.split_once(before)?.1.split_once('\'').map(|(quoted, _)| quoted);
+    let call = quoted("No function matches the given name and argument types '")?;
+    Some(
+        Error::invalid(format!("no function matches {call}"))
+            .hint("convert the arguments with CAST, or see SHOW FUNCTIONS"),
+    )
 }
 
 /// Functions of other dialects, by the start of their names, and what does the same here.
-const ELSEWHERE: [(&str, &str); 9] = [
+const ELSEWHERE: [(&str, &str); 10] = [
+    ("row_number", "row_number() OVER (ORDER BY …)"),
     ("aver", "avg"),
     ("time_bucket_gapfill", "date_bin, and a join with the times that should be there (see the SQL guide)"),
     ("time_bucket", "date_bin"),
@@ -172,8 +201,11 @@ fn without_dump(text: &str) -> String {
     }
 }
 
+/// The message in one line, without the request to report a bug.
 fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let end = text.find(". This issue was likely caused by a bug").unwrap_or(text.len());
+    text[..end].replace("Internal error: ", "")
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@
 //! # let folder = tempfile::tempdir()?;
 //! # std::env::set_current_dir(folder.path())?;
 //! # std::fs::write("plant.csv", "time,speed\n1,80.5\n2,81\n3,79\n")?;
-//! let session = tesselle_sql::Session::new(&tesselle_sql::SessionOptions::default())?;
+//! let session = tesselle_sql::Session::try_new(&tesselle_sql::SessionOptions::default())?;
 //! let mut answer = session.query("SELECT max(speed) FROM 'plant.csv' WHERE time >= 2")?;
 //! let batch = answer.next().ok_or("there is a row")??;
 //! assert_eq!((batch.num_rows(), batch.num_columns()), (1, 1));
@@ -54,3 +54,8 @@ pub use options::SessionOptions;
 pub use provider::TesselleTable;
 pub use session::Session;
 pub use wording::{explain, word};
+
+/// Compiles the example of the front page of the repository.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

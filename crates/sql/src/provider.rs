@@ -172,7 +172,8 @@ impl TableProvider for TesselleTable {
         let few = limit.is_some_and(|rows| rows <= FEW_ROWS) && filters.is_empty();
         let partitions = if few { 1 } else { state.config().target_partitions() };
         let request = self.request(schema, filters, limit);
-        let exec = ScanExec::new(Arc::clone(&self.table), self.driver.clone(), request, stats, partitions);
+        let exec =
+            ScanExec::try_new(Arc::clone(&self.table), self.driver.clone(), request, stats, partitions);
         Ok(Arc::new(exec.map_err(external)?.with_values(values)))
     }
 

@@ -32,8 +32,8 @@ impl std::fmt::Debug for Session {
 
 impl Session {
     /// Starts a session.
-    pub fn new(options: &SessionOptions) -> Result<Self> {
-        let inner = AsyncSession::new(options)?;
+    pub fn try_new(options: &SessionOptions) -> Result<Self> {
+        let inner = AsyncSession::try_new(options)?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(inner.driver().threads())
             .thread_name("tesselle-sql")

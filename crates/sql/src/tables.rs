@@ -1,4 +1,5 @@
-//! The tables of a session by name. The files of a folder are opened when a statement first names them.
+//! The tables of a session by name: those that are registered, and files. The files of a folder are opened when a
+//! statement first names them.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use datafusion::catalog::{MemorySchemaProvider, SchemaProvider, TableProvider, UrlTableFactory};
 use datafusion::common::{Result, exec_err};
+use datafusion::logical_expr::TableType;
 use futures::future::join_all;
 
 use crate::files::FileTables;
@@ -27,7 +29,7 @@ impl Tables {
     /// Makes the file `uri` a table of this name, without reading it.
     pub(crate) fn promise(&self, name: String, uri: String) -> Result<()> {
         if self.table_exist(&name) {
-            return exec_err!("The table {name} already exists");
+            return exec_err!("two files would be the table '{name}'");
         }
         self.unopened().insert(name, uri);
         Ok(())
@@ -56,7 +58,9 @@ impl SchemaProvider for Tables {
         if let Some(table) = self.opened.table(name).await? {
             return Ok(Some(table));
         }
-        let Some(uri) = self.unopened().get(name).cloned() else { return Ok(None) };
+        let unopened = self.unopened().get(name).cloned();
+        // Any other name may be that of a file.
+        let Some(uri) = unopened else { return self.files.try_new(name).await };
         let Some(table) = self.files.try_new(&uri).await? else { return Ok(None) };
         let mut unopened = self.unopened();
         // Another statement may have opened it meanwhile, or dropped it.
@@ -66,13 +70,21 @@ impl SchemaProvider for Tables {
         Ok(Some(table))
     }
 
+    async fn table_type(&self, name: &str) -> Result<Option<TableType>> {
+        // A list of tables opens none of them.
+        if self.unopened().contains_key(name) {
+            return Ok(Some(TableType::Base));
+        }
+        self.opened.table_type(name).await
+    }
+
     fn register_table(
         &self,
         name: String,
         table: Arc<dyn TableProvider>,
     ) -> Result<Option<Arc<dyn TableProvider>>> {
         if self.unopened().contains_key(&name) {
-            return exec_err!("The table {name} already exists");
+            return exec_err!("two files would be the table '{name}'");
         }
         self.opened.register_table(name, table)
     }

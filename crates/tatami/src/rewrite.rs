@@ -63,7 +63,7 @@ fn rewrite_collection(
     driver: &Driver,
 ) -> Result<Rewritten> {
     target.refuse_existing(write.overwrite)?;
-    let staged = StagedFolder::new(target)?;
+    let staged = StagedFolder::try_new(target)?;
     let mut all = Rewritten::default();
     for member in collection.members() {
         let place = staged.join(&member.path)?;

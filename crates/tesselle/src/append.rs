@@ -179,13 +179,14 @@ impl Append {
     /// Appends. Readers see the old state of the container or the new one.
     pub fn run(self) -> Result<Appended> {
         let driver = self.run.driver()?;
-        let (rows, array) = source(self.source, self.opener, &self.scan, &self.casts, &driver)?;
         let Uri { location, table } = Uri::parse(&self.output)?;
         if !location.exists()? {
             return Err(Error::not_found(format!("'{}' does not exist", location.path()))
                 .suggest("{} writes a new one", [Action::Convert]));
         }
         let format = registry::detect(&location)?;
+        let opener = self.opener.used_by(format);
+        let (rows, array) = source(self.source, opener, &self.scan, &self.casts, &driver)?;
         let (rows, array) = stored(rows, array, &self.output, &self.open)?;
         let request = AppendRequest {
             location: location.clone(),
@@ -234,7 +235,7 @@ fn source(
         AppendInput::Rows(rows) => return Ok((cast::cast_stream(rows, casts)?, None)),
         AppendInput::Array(array) => {
             let column = GridColumn { name: "value".to_owned(), array: Arc::clone(&array), is_bool: false };
-            let table = GridTable::new("", vec![column], Arc::new(MemoryStorage::new()))?;
+            let table = GridTable::try_new("", vec![column], Arc::new(MemoryStorage::new()))?;
             let rows = cast::cast(driver::scan(&table, &Scan::all(), run, driver::Order::Plan)?, &[])?;
             return Ok((rows, Some(array)));
         }

@@ -2,7 +2,7 @@
 //!
 //! They are decompressed once when they are opened, into memory or a temporary file, because a table reads by position.
 
-use std::io::{BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 
 use flate2::Compression as Level;
 use flate2::read::MultiGzDecoder;
@@ -30,6 +30,25 @@ impl Compression {
         }
     }
 
+    /// The compression according to the first bytes.
+    fn of_content(head: &[u8]) -> Option<Self> {
+        match head {
+            [0x1f, 0x8b, ..] => Some(Self::Gzip),
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(Self::Zstd),
+            _ => None,
+        }
+    }
+
+    /// The content of a pipe, decompressed if it is compressed.
+    pub(crate) fn spooled(input: impl Read, name: &str) -> Result<Location> {
+        let mut input = BufReader::new(input);
+        let head = input.fill_buf().map_err(|error| Error::io(format!("cannot read '{name}'"), error))?;
+        match Self::of_content(head) {
+            Some(compression) => compression.decoded(input, name, name),
+            None => spool(&mut input, name),
+        }
+    }
+
     /// The name without the extension of a compression.
     pub fn inner_name(name: &str) -> &str {
         match Self::of(name) {
@@ -40,13 +59,18 @@ impl Compression {
 
     /// The decompressed content of a local file, under its name without the extension.
     pub(crate) fn decompressed(self, path: &str) -> Result<Location> {
+        let file = std::fs::File::open(path).map_err(|e| Error::io(format!("cannot read '{path}'"), e))?;
+        self.decoded(BufReader::new(file), path, Self::inner_name(path))
+    }
+
+    /// The decompressed content of `path`, under another name.
+    fn decoded(self, input: impl BufRead, path: &str, name: &str) -> Result<Location> {
         let failed = |error| Error::io(format!("cannot read '{path}'"), error);
-        let file = BufReader::new(std::fs::File::open(path).map_err(failed)?);
-        let mut reader: Box<dyn Read> = match self {
-            Self::Gzip => Box::new(MultiGzDecoder::new(file)),
-            Self::Zstd => Box::new(zstd::stream::read::Decoder::with_buffer(file).map_err(failed)?),
+        let mut reader: Box<dyn Read + '_> = match self {
+            Self::Gzip => Box::new(MultiGzDecoder::new(input)),
+            Self::Zstd => Box::new(zstd::stream::read::Decoder::with_buffer(input).map_err(failed)?),
         };
-        spool(&mut reader, Self::inner_name(path)).map_err(|error| {
+        spool(&mut reader, name).map_err(|error| {
             Error::corrupt(format!("'{path}' cannot be decompressed")).class("compression").source(error)
         })
     }

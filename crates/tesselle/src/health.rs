@@ -179,7 +179,7 @@ impl StagedRepair {
             let text = format!("a repair of {} drops lost data and fills nothing", format.title());
             return Err(Error::invalid(text));
         }
-        let folder = StagedFolder::new(target)?;
+        let folder = StagedFolder::try_new(target)?;
         // The name matters to some formats.
         let inner = folder.join(target.name())?;
         let repaired = format.repair(source, &inner, options, driver)?;

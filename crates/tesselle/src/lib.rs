@@ -95,7 +95,7 @@
 //! The crate `tesselle-sql` runs SQL over all formats; a quoted file name is a table. This example is tested on its front page.
 //!
 //! ```ignore
-//! let session = tesselle_sql::Session::new(&tesselle_sql::SessionOptions::default())?;
+//! let session = tesselle_sql::Session::try_new(&tesselle_sql::SessionOptions::default())?;
 //! let mut answer = session.query("SELECT max(speed) FROM 'plant.csv' WHERE time >= 2")?;
 //! let batch = answer.next().ok_or("there is a row")??;
 //! assert_eq!((batch.num_rows(), batch.num_columns()), (1, 1));

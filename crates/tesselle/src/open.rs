@@ -38,6 +38,7 @@ pub struct Opener {
     table: Option<String>,
     options: OpenOptions,
     among_others: bool,
+    ambient_key: bool,
     run: RunOn,
 }
 
@@ -68,7 +69,8 @@ impl Opener {
     }
 
     /// Treats the containers as some of several inputs: [`at`](Self::at) and [`between`](Self::between) apply to those
-    /// that keep earlier states, and the others are read as they are `[default: they are refused]`.
+    /// that keep earlier states, a [`key`](Self::key) to those of formats with encryption, and the others are read as
+    /// they are `[default: they are refused]`.
     pub fn among_others(mut self, among_others: bool) -> Self {
         self.among_others = among_others;
         self
@@ -89,6 +91,19 @@ impl Opener {
     pub fn key(mut self, key: Secret) -> Self {
         self.options.key = Some(key);
         self
+    }
+
+    /// Whether the key is one of the environment, which applies to containers of formats with encryption only
+    /// `[default: no, other formats refuse it]`.
+    pub fn ambient_key(mut self, ambient: bool) -> Self {
+        self.ambient_key = ambient;
+        self
+    }
+
+    /// The opener of the source of a write into `target`, which uses the key if its format has encryption.
+    pub(crate) fn used_by(self, target: &dyn Format) -> Self {
+        let is_used = self.ambient_key || target.capabilities().encrypts;
+        self.ambient_key(is_used)
     }
 
     /// Reads stored integers instead of their meaning: enumeration codes, 64-bit integers for all times.
@@ -168,23 +183,26 @@ impl Opener {
             ))
             .suggest("change them with {} instead", [Action::Cast(self.options.types.clone())]));
         }
-        // Inferring types reads the whole file; other formats read metadata, which does not start threads.
-        let opened = if infers_types || self.run.has_driver() {
-            let driver = self.run.driver()?;
-            let options = self.options.clone().with_cancel(driver.cancel_token().clone());
-            let options = options.with_progress(Reporter::new(Arc::clone(driver.progress())));
-            driver.install(|| format.open(&location, &options))
-        } else {
-            format.open(&location, &self.options)
-        };
+        let opened = self.run_on_driver(format, |options| format.open(&location, options));
         let container = opened.in_file(location.path())?;
         let raw = self.options.raw;
         Ok(Dataset { format, container, location, table: self.table.clone(), raw })
     }
 
-    /// Opens the table in `uri`, else the only one.
-    pub fn open_table(&self, uri: &str) -> Result<DatasetTable> {
-        self.open(uri)?.default_table()
+    /// Runs `open` with the options of this opener. Inferring types reads whole files and can be canceled; other formats
+    /// read metadata, which does not start threads unless a driver is given.
+    pub(crate) fn run_on_driver<T: Send>(
+        &self,
+        format: &dyn Format,
+        open: impl FnOnce(&OpenOptions) -> Result<T> + Send,
+    ) -> Result<T> {
+        if !format.capabilities().infers_types && !self.run.has_driver() {
+            return open(&self.options);
+        }
+        let driver = self.run.driver()?;
+        let options = self.options.clone().with_cancel(driver.cancel_token().clone());
+        let options = options.with_progress(Reporter::new(Arc::clone(driver.progress())));
+        driver.install(|| open(&options))
     }
 
     /// The container and the table of a uri; its files are mapped if the options say so.
@@ -196,17 +214,23 @@ impl Opener {
     }
 
     /// The driver it runs on.
-    #[cfg(feature = "async")]
     pub(crate) fn run_on(&self) -> &RunOn {
         &self.run
     }
 
-    /// The format of the container at a location.
+    /// The format of the container at a location. Fails if a key is given and the format has no encryption.
     pub(crate) fn format_of(&self, location: &Location) -> Result<&'static dyn Format> {
-        match &self.format {
-            Some(name) => registry::format_by_name(name),
-            None => registry::detect(location),
+        let format = match &self.format {
+            Some(name) => registry::format_by_name(name)?,
+            None => registry::detect(location)?,
+        };
+        let is_idle = self.options.key.is_some() && !format.capabilities().encrypts;
+        if is_idle && !self.among_others && !self.ambient_key {
+            let message =
+                format!("a key is given, but files of the format {} are not encrypted", format.name());
+            return Err(Error::invalid(message)).in_file(location.path());
         }
+        Ok(format)
     }
 }
 
@@ -305,7 +329,7 @@ impl Dataset {
         if !self.raw {
             table = restored(table).in_file(self.location.path())?;
         }
-        Ok(DatasetTable { format: self.format, location: self.location.clone(), table })
+        Ok(DatasetTable::new(self.format, self.location.clone(), table))
     }
 }
 
@@ -318,6 +342,10 @@ pub struct DatasetTable {
 }
 
 impl DatasetTable {
+    pub(crate) fn new(format: &'static dyn Format, location: Location, table: Arc<dyn Table>) -> Self {
+        Self { format, location, table }
+    }
+
     /// Its format.
     pub fn format(&self) -> &'static dyn Format {
         self.format

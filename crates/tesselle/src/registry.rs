@@ -85,14 +85,44 @@ pub fn detect(location: &Location) -> Result<&'static dyn Format> {
         return Err(Error::missing(location.path()));
     }
     let probe = Probe::of(location)?;
-    match best(&probe) {
-        Some((format, _)) => Ok(format),
-        None => Err(unrecognized(&probe).file(location.path())),
-    }
+    let found = best(&probe).map(|(format, _)| format);
+    let of_pipe = || if location.storage().is_pipe() { text_in(&probe.head) } else { None };
+    found.or_else(of_pipe).ok_or_else(|| unrecognized(&probe).file(location.path()))
+}
+
+/// The format of text without a name: JSON lines if it starts with an object, else CSV.
+#[cfg(feature = "text")]
+fn text_in(head: &[u8]) -> Option<&'static dyn Format> {
+    let text = match std::str::from_utf8(head) {
+        Ok(text) => text,
+        // A character at the end may be cut.
+        Err(error) if error.error_len().is_none() => {
+            std::str::from_utf8(&head[..error.valid_up_to()]).ok()?
+        }
+        Err(_) => return None,
+    };
+    let is_text = |c: char| !c.is_control() || matches!(c, '\n' | '\r' | '\t');
+    let first = text.trim_start().chars().next()?;
+    let json = first == '{' && text.trim_start()[1..].trim_start().starts_with(['"', '}']);
+    let format: &'static dyn Format = if json { &crate::foreign::JsonLines } else { &crate::foreign::Csv };
+    text.chars().all(is_text).then_some(format)
+}
+
+#[cfg(not(feature = "text"))]
+fn text_in(_head: &[u8]) -> Option<&'static dyn Format> {
+    None
 }
 
 /// Formats of other tools by their first bytes, and a way from them to a format that is read here.
-const OTHERS: [(&[u8], &str, &str); 12] = [
+const OTHERS: [(&[u8], &str, &str); 16] = [
+    (b"\x1f\x8b", "a gzip file", "only text is read compressed, by its name: x.csv.gz, x.jsonl.gz"),
+    (
+        b"\x28\xb5\x2f\xfd",
+        "a Zstandard file",
+        "only text is read compressed, by its name: x.csv.zst, x.jsonl.zst",
+    ),
+    (b"BZh", "a bzip2 file", "decompress it first, or compress it with gzip or zstd"),
+    (b"\xfd7zXZ\0", "an xz file", "decompress it first, or compress it with gzip or zstd"),
     (b"\x89HDF\r\n\x1a\n", "HDF5 or NetCDF 4", XARRAY),
     (b"CDF\x01", "NetCDF 3", XARRAY),
     (b"CDF\x02", "NetCDF 3", XARRAY),

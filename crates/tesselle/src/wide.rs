@@ -23,7 +23,7 @@ pub(crate) fn wide(container: &dyn Container, location: &Location) -> Result<Opt
         facts.push(table.facts()?);
         columns.push(column);
     }
-    let mut table = GridTable::new("*", columns, Arc::clone(location.storage()))?;
+    let mut table = GridTable::try_new("*", columns, Arc::clone(location.storage()))?;
     join(table.facts_mut(), &names, facts);
     Ok(Some(Arc::new(table)))
 }

@@ -61,7 +61,7 @@ impl File {
 
     /// The array view of a dataset, by position: also of one whose name another dataset has taken.
     pub fn array(&self, id: usize) -> Result<Arc<dyn tesselle_core::ArrayView>> {
-        Ok(Arc::new(Array::new(&self.opened, id)?))
+        Ok(Arc::new(Array::try_new(&self.opened, id)?))
     }
 
     /// The table view of a dataset, by position.

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use bytes::Bytes;
 use tesselle_codec::compress::zstd;
 use tesselle_core::driver::default_driver;
-use tesselle_core::{Context, Error, Limits, Location, Result};
+use tesselle_core::{At, Context, Error, Limits, Location, Result};
 
 use crate::meta::catalog::Catalog;
 use crate::meta::geometry::Grid;
@@ -104,7 +104,7 @@ impl Opened {
     /// The codec of the first chunk of a dataset; raw without one.
     pub(crate) fn first_codec(&self, id: usize, grid: &Grid) -> Result<Codec> {
         if let Some(index) = self.catalog.rows.whole() {
-            return Ok(index.datasets.get(id).map_or(Codec::Raw, |rows| rows.codec));
+            return Ok(index.datasets.at(id)?.codec);
         }
         if grid.chunks == 0 {
             return Ok(Codec::Raw);

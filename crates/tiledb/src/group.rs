@@ -136,7 +136,7 @@ impl Group {
         }
         let location = self.location_of(member)?;
         if !crate::is_group(&location)? {
-            return Err(Error::not_found(format!("the member '{}' is no group", member.key())));
+            return Err(Error::not_found(format!("the member '{}' is not a group", member.key())));
         }
         Self::open(&location, &self.options)
     }

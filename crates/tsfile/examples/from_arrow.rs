@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         options.settings.set(name, value);
     }
     let reader = FileReader::try_new(std::fs::File::open(input)?, None)?;
-    let driver = Driver::new(&DriverOptions::default())?;
+    let driver = Driver::try_new(&DriverOptions::default())?;
     let mut sink =
         tesselle_tsfile::TsFile.create(&Location::local(output)?, reader.schema(), &options, &driver)?;
     for batch in reader {

@@ -10,7 +10,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Err("usage: to_arrow IN.tsfile TABLE OUT.arrow".into());
     };
     let container = tesselle_tsfile::TsFile.open(&Location::local(input)?, &OpenOptions::default())?;
-    let driver = Driver::new(&DriverOptions::default())?;
+    let driver = Driver::try_new(&DriverOptions::default())?;
     let rows = scan(&*container.table(&table)?, &Scan::all(), &driver, Order::Plan)?;
     let mut writer = FileWriter::try_new(std::fs::File::create(output)?, &rows.schema())?;
     for batch in rows {

@@ -15,7 +15,7 @@ use crate::case::Case;
 
 pub fn driver() -> &'static Driver {
     static DRIVER: OnceLock<Driver> = OnceLock::new();
-    DRIVER.get_or_init(|| Driver::new(&DriverOptions::default()).expect("threads start"))
+    DRIVER.get_or_init(|| Driver::try_new(&DriverOptions::default()).expect("threads start"))
 }
 
 pub fn spec(case: &Case, name: &str) -> DatasetSpec {

@@ -19,10 +19,10 @@ Examples:
   tess append frame.npy 'run.tet#temperature' --axis time
   tess append cells.parquet points.tiledb
 
-A TsFile gets new chunk groups, whose times follow those it has; a tatami file
-new row groups; a sparse array a fragment; a dense array and a tensor grow along
---axis. Columns are matched by name, and a value that the type of its column
-would change is refused. Readers see the old state or the new one.")]
+A TsFile gets new chunk groups, whose times must follow the existing ones; a
+tatami file gets new row groups, and a sparse array a new fragment. Dense arrays
+and tensors grow along --axis. Columns are matched by name. A value that does not
+fit the type of its column is an error. Readers see the old state or the new one.")]
 pub(crate) struct Append {
     /// Rows or array to append, optionally with #TABLE
     input: String,

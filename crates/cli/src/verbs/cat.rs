@@ -3,10 +3,6 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
-use arrow_cast::display::FormatOptions;
-use arrow_cast::pretty::pretty_format_batches_with_options;
-use arrow_schema::SchemaRef;
 use clap::Args;
 use tesselle::core::{ArrayRequest, Context, WriteTarget};
 use tesselle::{
@@ -17,7 +13,7 @@ use tesselle::{
 use crate::args::{ReadArgs, ResourceArgs, parse_condition};
 use crate::forms::{self, Form, refuse_terminal};
 use crate::progress::Bar;
-use crate::{Outcome, format, out};
+use crate::{Outcome, format, out, render};
 
 /// Print rows of a table, or a region of an array
 #[derive(Debug, Args)]
@@ -30,7 +26,7 @@ Examples:
   tess cat run.tet --as parquet -o run.parquet
   tess cat fleet.tsfile --all --as csv -o devices")]
 pub(crate) struct Cat {
-    /// Container, optionally with #TABLE
+    /// Container, optionally with #TABLE; or a folder or a quoted pattern of files with the same columns
     uri: String,
 
     /// Table
@@ -42,7 +38,7 @@ pub(crate) struct Cat {
     columns: Option<Vec<String>>,
 
     /// Only rows where this SQL condition holds
-    #[arg(long = "where", value_name = "EXPR", value_parser = parse_condition)]
+    #[arg(long = "where", value_name = "EXPR", value_parser = parse_condition, allow_hyphen_values = true)]
     condition: Option<Predicate>,
 
     /// Only this region: lo:hi[:step] for each axis, half open
@@ -77,16 +73,13 @@ pub(crate) struct Cat {
     #[arg(long)]
     force: bool,
 
-    /// Report errors as JSON
+    /// Print JSON, as --as json does, including errors
     #[arg(long)]
     pub(crate) json: bool,
 
     #[command(flatten)]
     read: ReadArgs,
 }
-
-/// Rows shown on the screen by default.
-const SCREEN_ROWS: u64 = 40;
 
 impl Cat {
     pub(crate) fn run(self, resources: &ResourceArgs) -> Result<Outcome> {
@@ -98,9 +91,10 @@ impl Cat {
                 return self.every_table(&opener.open(&self.uri)?, &driver);
             }
             let table = opener.open_table(&self.uri)?;
-            let result = match self.form()? {
-                Form::Stream(format) => self.write(&table, format, self.output.as_deref(), &driver),
-                _ => self.show(&table, &driver),
+            let form = self.form()?;
+            let result = match form.format() {
+                Some(format) => self.write(&table, (form, format), self.output.as_deref(), &driver),
+                None => self.show(&table, form, &driver),
             };
             result.in_file(table.location().path())?;
             Ok(Outcome::Fine)
@@ -112,7 +106,7 @@ impl Cat {
             return Ok(form);
         }
         let by_name = self.output.as_deref().map(Form::of_file).transpose()?;
-        Ok(by_name.flatten().unwrap_or(Form::Table))
+        Ok(by_name.flatten().unwrap_or(if self.json { Form::Json } else { Form::Table }))
     }
 
     fn scan(&self, table: &DatasetTable, driver: &Driver) -> Result<Scan> {
@@ -130,8 +124,9 @@ impl Cat {
 
     /// Each table into a file of its own.
     fn every_table(&self, dataset: &Dataset, driver: &Driver) -> Result<Outcome> {
-        let (Some(folder), Form::Stream(format)) = (&self.output, self.form()?) else {
-            return Err(Error::invalid("--all writes files, not a table for the eye")
+        let form = self.form()?;
+        let (Some(folder), Some(format)) = (&self.output, form.format()) else {
+            return Err(Error::invalid("--all writes files, so it needs an output form other than a table")
                 .hint("add --as csv|jsonl|arrow|parquet"));
         };
         let ending = format.extensions().first().copied().unwrap_or(format.name());
@@ -144,7 +139,8 @@ impl Cat {
                     .map_err(|e| Error::io(format!("cannot create '{}'", parent.display()), e))?;
             }
             let path = path.display().to_string();
-            self.write(&table, format, Some(&path), &driver.for_run()).in_file(dataset.location().path())?;
+            self.write(&table, (form, format), Some(&path), &driver.for_run())
+                .in_file(dataset.location().path())?;
             out::note(&path);
         }
         Ok(Outcome::Fine)
@@ -153,7 +149,7 @@ impl Cat {
     fn write(
         &self,
         opened: &DatasetTable,
-        format: &dyn Format,
+        (form, format): (Form, &dyn Format),
         output: Option<&str>,
         driver: &Driver,
     ) -> Result<()> {
@@ -170,7 +166,7 @@ impl Cat {
             return format.write_array(request, driver).map(drop);
         }
         let mut rows = opened.scan().with(self.scan(opened, driver)?).on(driver).rows()?;
-        let target = target()?;
+        let target = form.framed(target()?);
         // Before anything is printed: until then the work can be done again.
         let first = rows.next().transpose()?;
         let mut sink = forms::sink(format, target, rows.schema(), driver)?;
@@ -189,28 +185,21 @@ impl Cat {
         }
     }
 
-    /// Shows a table: types under the names, limited to one screen.
-    fn show(&self, table: &DatasetTable, driver: &Driver) -> Result<()> {
-        let most = self.limit.unwrap_or(SCREEN_ROWS);
+    /// Shows rows for reading, limited to one screen.
+    fn show(&self, table: &DatasetTable, form: Form, driver: &Driver) -> Result<()> {
+        let most =
+            self.limit.map_or(render::SCREEN_ROWS, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
         let mut scan = self.scan(table, driver)?;
-        scan.limit = Some(most.saturating_add(1));
+        scan.limit = Some((most as u64).saturating_add(1));
         let rows = table.scan().with(scan).on(driver).rows()?;
-        let schema = rows.schema();
-        let mut batches = Vec::new();
-        let mut count = 0;
-        for batch in rows {
-            let batch = batch?;
-            count += batch.num_rows() as u64;
-            let surplus = count.saturating_sub(most) as usize;
-            batches.push(batch.slice(0, batch.num_rows() - surplus));
-        }
-        out::print_to(self.output.as_deref(), self.force, &render(&schema, &batches)?)?;
-        match (count > most, self.limit) {
-            (true, None) => out::note(&format!(
-                "first {most} rows; --limit N shows more, --as csv|jsonl|arrow|parquet shows all"
-            )),
-            _ => out::note(&format::counted(count.min(most), "row")),
-        }
+        let shown = render::show(form, &rows.schema(), rows, most, (self.output.as_deref(), self.force))?;
+        let count = format::counted(shown.rows as u64, "row");
+        out::note(&match (shown.more, self.limit) {
+            (true, None) => {
+                format!("first {count}; --limit N shows more, --as csv|jsonl|json|arrow|parquet shows all")
+            }
+            _ => count,
+        });
         Ok(())
     }
 }
@@ -231,12 +220,4 @@ pub(crate) fn region_of(
     let array = table.domain_array(column).unwrap_or(array);
     let region = bounded.resolve(&array.origin(), array.shape())?;
     Ok((array, region))
-}
-
-/// Renders a table.
-pub(crate) fn render(schema: &SchemaRef, batches: &[RecordBatch]) -> Result<String> {
-    let options = FormatOptions::new().with_types_info(true).with_null("∅").with_display_error(true);
-    let empty = [RecordBatch::new_empty(Arc::clone(schema))];
-    let batches = if batches.is_empty() { &empty } else { batches };
-    Ok(format!("{}\n", pretty_format_batches_with_options(batches, &options)?))
 }

@@ -10,6 +10,7 @@ use tesselle::name::file_names;
 use tesselle::{Convert as Builder, Driver, Error, ErrorKind, Result, Settings, WriteReport};
 
 use crate::args::{ReadArgs, ResourceArgs, RowArgs};
+use crate::forms::refuse_terminal;
 use crate::inputs::{self, Input, Inputs};
 use crate::progress::Bar;
 use crate::{Outcome, format, out, words};
@@ -27,16 +28,17 @@ Examples:
   tess convert logs.jsonl logs.parquet --schema 'id=int64,at=timestamp_ms'
   tess convert measurements/ parquet/ --to parquet
   tess convert fleet.tsfile devices/ --to csv
+  curl -s https://example.org/log.csv | tess convert - - --to parquet > log.parquet
 
 Formats: tet, tiledb, tsfile, tatami; parquet, arrow, csv, jsonl, npy, zarr.
-Several inputs or a quoted pattern are merged into OUTPUT where its name ends in
-that of a format. With --to they go, like a folder or the tables of one container
-with several, into the folder OUTPUT, a file each; a bad one does not stop the
-others, and the exit code is 1 then. Types that the target cannot hold are
-refused, all in one error with the casts that help; --auto-cast makes them.
-Decimals, dates and times come back as they were.")]
+Several inputs, or a quoted pattern, are concatenated if OUTPUT has the file name
+extension of a format. With --to, each input is written to a file of its own in
+the folder OUTPUT, and so is each table of a single container. A file that fails
+does not stop the others; the exit code is then 1. If columns have types that the
+target cannot store, one error lists all of them with the casts that help;
+--auto-cast applies these casts. Decimals, dates and times keep their types.")]
 pub(crate) struct Convert {
-    /// Inputs, each optionally with #TABLE, then the output
+    /// Inputs, each optionally with #TABLE, then the output; - is standard input and output
     #[arg(required = true, num_args = 2.., value_names = ["INPUT", "OUTPUT"])]
     paths: Vec<String>,
 
@@ -82,14 +84,15 @@ impl Convert {
         let Some((output, inputs)) = self.paths.split_last() else {
             return Err(Error::invalid("a conversion needs an input and an output"));
         };
+        let many = inputs::is_many(inputs)?;
         if output == "-" {
-            return Err(Error::invalid("convert writes files, not standard output")
-                .hint("use tess cat INPUT --as csv|jsonl|arrow|parquet"));
+            out::refuse_report(self.json)?;
+            refuse_terminal(tesselle::target_format(self.to.as_deref(), output)?, None)?;
         }
-        if self.to.is_none() && is_merge(inputs, output) {
+        if self.to.is_none() && is_merge(inputs, output) || many && output == "-" {
             return self.merge(inputs, output, &driver, started);
         }
-        if inputs::is_many(inputs)? {
+        if many {
             return self.many(inputs, Path::new(output), &driver);
         }
         let input = inputs.first().map_or("", String::as_str);
@@ -147,10 +150,10 @@ impl Convert {
     /// The tables of a container that has several, where each goes into a file of its own in the folder `output`.
     fn tables(&self, input: &str, output: &str, driver: &Driver) -> Result<Option<Vec<Input>>> {
         let Some(to) = self.to.as_deref().filter(|_| self.rows.table.is_none()) else { return Ok(None) };
-        if tesselle::format_by_extension(output).is_some() {
+        if output == "-" || tesselle::format_by_extension(output).is_some() {
             return Ok(None);
         }
-        let dataset = self.read.opener(None)?.on(driver).open(input)?;
+        let dataset = self.read.opener(None)?.among_others(true).on(driver).open(input)?;
         let tables = dataset.separate_tables(tesselle::format_by_name(to)?);
         let input = |(table, name): (&String, String)| Input {
             name: format!("{name}.table"),
@@ -196,7 +199,8 @@ impl Convert {
             let shown = target.display().to_string();
             let bar = Bar::new(&format!("{}/{} {}", number + 1, inputs.len(), input.name));
             let run = driver.for_run().with_progress(bar);
-            let conversion = self.conversion(&input.uri, &shown)?.on(&run);
+            let opener = self.rows.opener(&self.read)?.among_others(true);
+            let conversion = self.conversion(&input.uri, &shown)?.opener(opener).on(&run);
             let result = make_folder(&target).and_then(|()| conversion.run());
             // The bar is removed before the line is printed.
             drop(run);

@@ -95,20 +95,21 @@ fn text(difference: &Difference) -> String {
         let _ = writeln!(text, "{line}");
     }
     if difference.rows.0 != difference.rows.1 {
-        let (left, right) = (format::count(difference.rows.0), format::count(difference.rows.1));
-        let _ = writeln!(text, "{left} rows on the left, {right} on the right");
+        let (left, right) = (format::counted(difference.rows.0, "row"), format::count(difference.rows.1));
+        let _ = writeln!(text, "{left} on the left, {right} on the right");
     }
     if difference.unmatched != (0, 0) {
         let (left, right) = difference.unmatched;
         let _ = writeln!(
             text,
-            "{} rows only on the left, {} only on the right",
-            format::count(left),
+            "{} only on the left, {} only on the right",
+            format::counted(left, "row"),
             format::count(right)
         );
     }
     if difference.values > 0 {
-        let _ = writeln!(text, "{} values differ", format::count(difference.values));
+        let verb = if difference.values == 1 { "differs" } else { "differ" };
+        let _ = writeln!(text, "{} {verb}", format::counted(difference.values, "value"));
     }
     for value in &difference.first {
         let place = match &value.row {

@@ -6,11 +6,11 @@ use std::time::Instant;
 use clap::Args;
 use tesselle::Result;
 use tesselle::search::IndexOptions;
-use tesselle::{Driver, Location, Uri};
+use tesselle::{Driver, Error, Location, Uri};
 
 use crate::args::{ReadArgs, ResourceArgs};
 use crate::progress::Bar;
-use crate::{Outcome, format, out};
+use crate::{Outcome, format, forms, out};
 
 /// Build a search segment from the rows of any table
 #[derive(Debug, Args)]
@@ -21,10 +21,10 @@ Examples:
   tess index changed.parquet crawl/changed.tatami --text title,body --update
   tess search pages.tatami 'river stone'")]
 pub(crate) struct Index {
-    /// Table to read, optionally with #TABLE
+    /// Table to read, optionally with #TABLE; or a folder or a quoted pattern of files with the same columns
     input: String,
 
-    /// Segment to write
+    /// Segment to write; - is standard output
     output: String,
 
     /// Columns to search in; title, url and anchor are separate fields
@@ -66,6 +66,13 @@ pub(crate) struct Index {
 impl Index {
     pub(crate) fn run(self, resources: &ResourceArgs) -> Result<Outcome> {
         let started = Instant::now();
+        if self.output == "-" {
+            out::refuse_report(self.json)?;
+            forms::refuse_bytes_on_terminal()?;
+            if self.update {
+                return Err(Error::invalid("--update needs a segment in a folder, not standard output"));
+            }
+        }
         let driver = resources.driver()?.with_progress(Bar::new(""));
         let options = IndexOptions::text(self.text.clone())
             .with_stored(self.stored.clone())
@@ -83,10 +90,13 @@ impl Index {
             }
             out::print_json(&report)?;
         } else {
-            let (documents, bytes) = (format::count(summary.rows), format::bytes(summary.bytes));
-            let replaced = replaced.map_or_else(String::new, |n| format!(", {n} older ones deleted"));
+            let (documents, bytes) =
+                (format::counted(summary.rows, "document"), format::bytes(summary.bytes));
+            let replaced = replaced.map_or_else(String::new, |n| {
+                format!(", {} deleted", format::counted(n.into(), "older one"))
+            });
             out::note(&format!(
-                "{}: {documents} documents{replaced}, {bytes}, {:.2} s",
+                "{}: {documents}{replaced}, {bytes}, {:.2} s",
                 self.output,
                 started.elapsed().as_secs_f64()
             ));

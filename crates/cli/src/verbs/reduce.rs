@@ -85,7 +85,8 @@ impl FromStr for Op {
         };
         let level = level.strip_prefix('=').and_then(|level| level.parse::<f64>().ok());
         level.filter(|level| (0.0..=1.0).contains(level)).map(Self::Quantile).ok_or_else(|| {
-            Error::invalid(format!("'{text}' has no level from 0 to 1")).hint("write it as quantile=0.9")
+            Error::invalid(format!("'{text}' does not have a level from 0 to 1"))
+                .hint("write it as quantile=0.9")
         })
     }
 }

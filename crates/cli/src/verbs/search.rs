@@ -9,7 +9,7 @@ use tesselle::{Predicate, Result};
 
 use crate::args::{ReadArgs, ResourceArgs, parse_condition};
 use crate::verbs::tatami::given;
-use crate::{Outcome, out};
+use crate::{Outcome, format, out};
 
 /// Search a segment, or a folder of segments, for words
 #[derive(Debug, Args)]
@@ -22,16 +22,17 @@ Examples:
   tess search crawl.tatami 'license' --boost title=3
 
 Words are optional unless marked: +required, -excluded, \"a phrase\", AND, OR, NOT and (groups).
-river* finds words that begin so, river~1 words one edit away (at most ~2), and title:river or
-url:\"a phrase\" or body:river what a stored field holds. With --plain, marks are ordinary characters.")]
+river* finds words with this prefix, river~1 words one edit away (at most ~2). title:river, url:\"a
+phrase\" and body:river search one stored field. With --plain, marks are ordinary characters.")]
 pub(crate) struct Search {
     /// Search segment, or a folder with segments
     uri: String,
 
     /// Words to search for
+    #[arg(allow_hyphen_values = true)]
     query: String,
 
-    /// Number of hits
+    /// Number of hits; 0 counts the documents only
     #[arg(short, value_name = "K", default_value_t = 10)]
     k: usize,
 
@@ -44,7 +45,7 @@ pub(crate) struct Search {
     total: bool,
 
     /// Only documents whose stored columns match this SQL condition
-    #[arg(long = "where", value_name = "EXPR", value_parser = parse_condition)]
+    #[arg(long = "where", value_name = "EXPR", value_parser = parse_condition, allow_hyphen_values = true)]
     condition: Option<Predicate>,
 
     /// Raise the score of words in the title or url: up to FACTOR times if all of them match;
@@ -103,7 +104,7 @@ impl Search {
         let options = SearchOptions::default()
             .with_k(self.k)
             .with_offset(self.offset)
-            .with_total(self.total)
+            .with_total(self.total || self.k == 0)
             .with_syntax(if self.plain { Syntax::Plain } else { Syntax::Boolean })
             .with_filter(self.condition.clone())
             .with_highlight(HIGHLIGHT)
@@ -122,7 +123,11 @@ impl Search {
 }
 
 fn text(hits: &Hits, offset: usize) -> String {
-    let total = hits.total.map(|total| format!("{total} documents match\n")).unwrap_or_default();
+    let total = hits.total.map(|total| match total {
+        1 => "1 document matches\n".to_owned(),
+        total => format!("{} match\n", format::counted(total, "document")),
+    });
+    let total = total.unwrap_or_default();
     if hits.hits.is_empty() {
         let none = if offset == 0 { "no documents match" } else { "no more documents match" };
         return if hits.total.is_some_and(|total| total > 0) { total } else { format!("{none}\n") };
@@ -149,8 +154,8 @@ fn text(hits: &Hits, offset: usize) -> String {
     if hits.unverified > 0 {
         let _ = writeln!(
             text,
-            "{} more documents contain the words, but not enough stored text to check the phrase",
-            hits.unverified
+            "{} not checked: they contain the words, but not enough of their text is stored for the phrase",
+            format::counted(hits.unverified, "document")
         );
     }
     text

@@ -77,7 +77,8 @@ impl Verify {
         }
         for uri in &all {
             let run = driver.for_run().with_progress(Bar::new(if many { uri } else { "" }));
-            let result = tesselle::verify(uri).opener(opener.clone()).depth(depth).on(&run).run();
+            let result =
+                tesselle::verify(uri).opener(opener.clone().among_others(many)).depth(depth).on(&run).run();
             drop(run);
             match result {
                 Ok(report) => {
@@ -101,8 +102,8 @@ impl Verify {
             let unread = reports.iter().filter(|(_, report)| report.is_err()).count();
             let fine = reports.len() - damaged - unread;
             out::print(&format!(
-                "{} containers: {fine} ok, {damaged} damaged, {unread} not readable\n",
-                reports.len()
+                "{}: {fine} ok, {damaged} damaged, {unread} not readable\n",
+                format::counted(reports.len() as u64, "container")
             ))?;
         }
         Ok(match failed {

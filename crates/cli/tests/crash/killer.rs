@@ -12,11 +12,7 @@ use std::time::{Duration, Instant};
 use nix::libc;
 use nix::sys::signal::{Signal, kill};
 
-use crate::tracer::{self, Call};
-
-/// How long a thread is held in front of its call after a signal that the program handles: long enough for the others
-/// to know of it.
-const HELD: Duration = Duration::from_millis(30);
+use crate::tracer::{self, Call, Hold};
 
 /// A signal right before a call.
 #[derive(Debug, Clone, Copy)]
@@ -47,7 +43,7 @@ pub(crate) fn run(program: &str, args: &[String], folder: &Path, strike: Option<
         // The whole process, while this thread is held in front of its call.
         kill(call.leader, strike.signal).unwrap();
         struck = Some(Instant::now());
-        (strike.signal != Signal::SIGKILL).then_some(HELD)
+        (strike.signal != Signal::SIGKILL).then_some(Hold::UntilHandled)
     });
     Ended { code, calls, after: struck.map(|at| at.elapsed()) }
 }
@@ -80,7 +76,7 @@ fn mutation(call: &Call) -> Option<String> {
         return Some((*name).to_owned());
     }
     let creates = |flags: u64| flags & (libc::O_CREAT | libc::O_TRUNC) as u64 != 0;
-    let [first, second, third] = call.args;
+    let [first, second, third, _] = call.args;
     match call.number {
         libc::SYS_open => creates(second).then(|| "open".to_owned()),
         libc::SYS_openat => creates(third).then(|| "openat".to_owned()),

@@ -15,6 +15,7 @@ mod killer;
 mod meddler;
 #[path = "../it/npy.rs"]
 mod npy;
+mod slow_disk;
 mod tracer;
 
 use std::fmt::Write as _;

@@ -42,7 +42,7 @@ fn read(
 
 /// Whether a call opens, measures, lists or reads something below `input`.
 fn is_read(call: &Call, place: &Path, input: &str) -> bool {
-    let [first, second, _] = call.args;
+    let [first, second, ..] = call.args;
     let path = match call.number {
         libc::SYS_read | libc::SYS_pread64 | libc::SYS_preadv | libc::SYS_getdents64 | libc::SYS_fstat => {
             call.file(first)

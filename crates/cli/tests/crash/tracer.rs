@@ -22,7 +22,7 @@ pub(crate) struct Call {
     pub(crate) leader: Pid,
     thread: Pid,
     pub(crate) number: i64,
-    pub(crate) args: [u64; 3],
+    pub(crate) args: [u64; 4],
 }
 
 impl Call {
@@ -47,6 +47,35 @@ impl Call {
     }
 }
 
+/// How long a thread is held in front of a call.
+pub(crate) enum Hold {
+    For(Duration),
+    /// Until another thread has started a thread, which is the last thing that the handler of a signal does.
+    UntilHandled,
+}
+
+/// A thread in front of a call.
+struct Held {
+    thread: Pid,
+    since: Instant,
+    hold: Hold,
+    is_handled: bool,
+}
+
+impl Held {
+    fn is_over(&self) -> bool {
+        /// Other threads are started, too: time for the handler in any case.
+        const SHORTEST: Duration = Duration::from_millis(30);
+        const LONGEST: Duration = Duration::from_secs(5);
+        let time = match &self.hold {
+            Hold::For(time) => *time,
+            Hold::UntilHandled if self.is_handled => SHORTEST,
+            Hold::UntilHandled => LONGEST,
+        };
+        self.since.elapsed() > time
+    }
+}
+
 /// Runs `program` in `folder`; what it prints goes to `output`. `on_call` sees every call, and may have the thread held
 /// in front of it for a while. The exit code; `None` where it was killed.
 #[expect(clippy::zombie_processes, reason = "waitpid below waits for every process and thread")]
@@ -55,7 +84,7 @@ pub(crate) fn run(
     args: &[String],
     folder: &Path,
     output: Stdio,
-    mut on_call: impl FnMut(&Call) -> Option<Duration>,
+    mut on_call: impl FnMut(&Call) -> Option<Hold>,
 ) -> Option<i32> {
     // The shell stops itself, so that nothing happens before it is traced.
     let child = Command::new("/bin/sh")
@@ -77,12 +106,12 @@ pub(crate) fn run(
         | Options::PTRACE_O_EXITKILL;
     ptrace::seize(leader, options).unwrap();
     kill(leader, Signal::SIGCONT).unwrap();
-    let mut held: Option<(Pid, Instant)> = None;
+    let mut held: Option<Held> = None;
     // Other tests of this process have children too.
     let flags = WaitPidFlag::__WALL | WaitPidFlag::__WNOTHREAD;
     loop {
-        if let Some((thread, _)) = held.take_if(|(_, until)| Instant::now() > *until) {
-            resume(thread, None);
+        if let Some(held) = held.take_if(|held| held.is_over()) {
+            resume(held.thread, None);
         }
         let wait = if held.is_some() { flags | WaitPidFlag::WNOHANG } else { flags };
         let (thread, signal) = match waitpid(None, Some(wait)).unwrap() {
@@ -93,13 +122,18 @@ pub(crate) fn run(
                 continue;
             }
             WaitStatus::PtraceSyscall(thread) => {
-                if let Some(time) = call(leader, thread).and_then(|call| on_call(&call)) {
-                    held = Some((thread, Instant::now() + time));
+                if let Some(hold) = call(leader, thread).and_then(|call| on_call(&call)) {
+                    held = Some(Held { thread, since: Instant::now(), hold, is_handled: false });
                     continue;
                 }
                 (thread, None)
             }
-            WaitStatus::PtraceEvent(thread, ..) => (thread, None),
+            WaitStatus::PtraceEvent(thread, _, event) => {
+                if let Some(held) = held.as_mut().filter(|held| held.thread != thread) {
+                    held.is_handled |= event == libc::PTRACE_EVENT_CLONE;
+                }
+                (thread, None)
+            }
             WaitStatus::Stopped(thread, Signal::SIGTRAP | Signal::SIGSTOP | Signal::SIGCONT) => {
                 (thread, None)
             }
@@ -125,6 +159,6 @@ fn call(leader: Pid, thread: Pid) -> Option<Call> {
         return None;
     }
     let registers = ptrace::getregs(thread).ok()?;
-    let args = [registers.rdi, registers.rsi, registers.rdx];
+    let args = [registers.rdi, registers.rsi, registers.rdx, registers.r10];
     Some(Call { leader, thread, number: registers.orig_rax.cast_signed(), args })
 }

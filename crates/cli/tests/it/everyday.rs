@@ -106,6 +106,15 @@ fn columns_that_do_not_fit_are_listed_at_once_and_cast_on_demand() {
     let error = fails(&call, 2);
     assert!(error.contains("--cast price=") && error.contains("--cast total="), "{error}");
     fine(&[&call[..], &["--auto-cast"]].concat());
+    // A column without any value has no type.
+    let empty = folder.path().join("empty.csv");
+    std::fs::write(&empty, "id,note\n1,\n2,\n").unwrap();
+    for name in ["e.tatami", "e.tiledb"] {
+        let target = folder.path().join(name);
+        assert!(fails(&["convert", path(&empty), path(&target)], 2).contains("--cast note=utf8"));
+        fine(&["convert", path(&empty), path(&target), "--auto-cast"]);
+        assert_eq!(fine(&["cat", path(&target), "--columns", "id,note", "--as", "csv"]), "id,note\n1,\n2,\n");
+    }
     assert_eq!(
         fine(&["sql", &format!("SELECT count(*) AS n FROM '{}'", target.display()), "--as", "csv"]),
         "n\n8\n"
@@ -125,6 +134,9 @@ fn conditions_are_those_of_sql() {
         ("date_part('month', day) = 1", "1"),
         ("price IN (0.75, 2) OR name IS NULL AND id > 3", "3 4 6"),
         ("at < '1970-01-01T00:00:02.5'", "1 2"),
+        ("id < '3' OR price = '4.50'", "1 2 6"),
+        ("-id < -7", "8"),
+        ("coalesce(name, 'none') = 'none'", "3 6"),
     ] {
         let rows = fine(&["cat", &source, "--where", condition, "--columns", "id", "--as", "csv"]);
         let found: Vec<&str> = rows.lines().skip(1).collect();
@@ -135,6 +147,9 @@ fn conditions_are_those_of_sql() {
         ("day > 'soon'", "not a time"),
         ("nothing(id)", "nothing"),
         ("upper(name)", "neither true nor false"),
+        ("id", "neither true nor false"),
+        ("count(*) > 1", "about one row"),
+        ("price > 'dear'", "not a number"),
     ] {
         let error = fails(&["cat", &source, "--where", condition], 2);
         assert!(error.contains(what) && error.trim().lines().count() == 1, "{condition}: {error}");
@@ -154,6 +169,12 @@ fn a_folder_of_files_is_a_set_of_tables() {
     let query = "SELECT id, name FROM orders JOIN items USING (item)";
     assert_eq!(fine(&["sql", "-d", root, query, "--as", "csv"]), "id,name\n1,pen\n");
     assert_eq!(fine(&["sql", "-d", root, "SHOW TABLES", "--as", "csv"]), "table_name\nitems\norders\n");
+    // A list of tables opens none of them.
+    std::fs::write(folder.path().join("broken.parquet"), "no Parquet").unwrap();
+    assert_eq!(
+        fine(&["sql", "-d", root, "SHOW TABLES", "--as", "csv"]),
+        "table_name\nbroken\nitems\norders\n"
+    );
     std::fs::write(folder.path().join("items.csv"), "item\n7\n").unwrap();
     assert!(fails(&["sql", "-d", root, query], 2).contains("would both be the table 'items'"));
 }
@@ -167,6 +188,60 @@ fn answers_have_the_form_that_was_asked_for() {
         "| a | name |\n| ---: | --- |\n| 1 | x\\|y |\n| 2 | ∅ |\n"
     );
     assert!(fine(&["sql", &format!(".mode box\n{query}")]).starts_with('┌'));
+}
+
+#[test]
+fn rows_look_the_same_in_every_verb() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("n.csv");
+    std::fs::write(&file, "n,name\n1,a|b\n22,\n").unwrap();
+    let file = path(&file);
+    let query = format!("SELECT * FROM '{file}'");
+    for form in ["table", "line", "markdown", "json", "jsonl", "csv"] {
+        let rows = fine(&["cat", file, "--as", form]);
+        assert_eq!(rows, fine(&["sql", &query, "--as", form]), "{form}");
+    }
+    let table = "\
+┌───────┬──────┐
+│     n │ name │
+│ Int64 │ Utf8 │
+├───────┼──────┤
+│     1 │ a|b  │
+│    22 │ ∅    │
+└───────┴──────┘
+";
+    assert_eq!(fine(&["cat", file]), table);
+    assert_eq!(
+        fine(&["cat", file, "--json"]),
+        "[\n{\"n\": 1, \"name\": \"a|b\"},\n{\"n\": 22, \"name\": null}\n]\n"
+    );
+    assert_eq!(fine(&["cat", file, "--where", "n > 99", "--json"]), "[]\n");
+}
+
+#[test]
+fn patterns_and_folders_are_tables_in_every_verb() {
+    let folder = tempfile::tempdir().unwrap();
+    let months = folder.path().join("months");
+    std::fs::create_dir(&months).unwrap();
+    for (name, row) in [("jan", "1,river"), ("feb", "2,stone")] {
+        std::fs::write(months.join(format!("{name}.csv")), format!("id,body\n{row}\n")).unwrap();
+    }
+    let pattern = format!("{}/*.csv", path(&months));
+    for uri in [path(&months), &pattern] {
+        assert_eq!(fine(&["cat", uri, "--as", "csv"]), "id,body\n2,stone\n1,river\n", "{uri}");
+        assert_eq!(
+            fine(&["cat", uri, "--where", "id = 1", "--columns", "body", "--as", "csv"]),
+            "body\nriver\n"
+        );
+    }
+    let segment = folder.path().join("s.tatami");
+    fine(&["index", &pattern, path(&segment), "--text", "body"]);
+    assert!(fine(&["search", path(&segment), "stone", "-k", "0"]).contains("1 document matches"));
+    let none = format!("{}/*.jsonl", path(&months));
+    for call in [&["cat", &none][..], &["sql", &format!("SELECT * FROM '{none}'")]] {
+        let error = fails(call, 3);
+        assert!(error.contains("*.jsonl"), "{error}");
+    }
 }
 
 #[test]
@@ -353,7 +428,7 @@ fn several_files_are_merged_into_one() {
     );
     std::fs::write(at("other.csv"), "time,speed\n2025-04-01,1\n").unwrap();
     let error = fails(&["convert", &at("m1.csv"), &at("other.csv"), &at("no.parquet")], 2);
-    assert!(error.contains("other columns") && !folder.path().join("no.parquet").exists(), "{error}");
+    assert!(error.contains("different columns") && !folder.path().join("no.parquet").exists(), "{error}");
     assert!(fails(&["convert", &at("m1.csv"), &at("m2.csv"), &at("folder")], 2).contains("--to"));
 }
 

@@ -88,6 +88,56 @@ fn a_dash_is_standard_input_and_output() {
         fed(&["index", "-", &at("words.tatami"), "--format", "csv", "--text", "body", "--id", "id"], words);
     assert!(out.status.success(), "{}", text(&out.stderr));
     assert!(fine(&["search", &at("words.tatami"), "river"]).contains("d1"));
+    // Text needs no name: JSON lines start with an object, everything else is CSV, compressed or not.
+    assert_eq!(read(&["cat", "-", "--as", "csv"]), CSV);
+    let lines = fed(&["cat", "-", "--as", "csv"], b"{\"a\": 1, \"b\": 2.5}\n{\"a\": 3, \"b\": 4.5}\n");
+    assert_eq!(text(&lines.stdout), CSV, "{}", text(&lines.stderr));
+    fine(&["convert", path(&csv(folder.path())), &at("rows.csv.gz")]);
+    let packed = fed(&["cat", "-", "--as", "csv"], &std::fs::read(at("rows.csv.gz")).unwrap());
+    assert_eq!(text(&packed.stdout), CSV, "{}", text(&packed.stderr));
+    let unknown = fed(&["cat", "-"], &[0, 159, 146, 150]);
+    assert_eq!(unknown.status.code(), Some(1), "{}", text(&unknown.stderr));
+    #[cfg(feature = "sql")]
+    for query in [
+        &["sql", "SELECT sum(a) AS a FROM '-'"][..],
+        &["sql", "-t", "rows=-", "SELECT sum(a) AS a FROM rows"],
+    ] {
+        assert_eq!(read(&[query, &["--as", "csv"]].concat()), "a\n4\n");
+    }
+    // Every format of one file goes to standard output; a file that it is redirected to keeps what it has.
+    for format in ["csv", "parquet", "arrow", "jsonl", "tatami", "tet"] {
+        let out = fed(&["convert", "-", "-", "--format", "csv", "--to", format], CSV.as_bytes());
+        assert!(out.status.success(), "{format}: {}", text(&out.stderr));
+        let back = fed(&["cat", "-", "--format", format, "--columns", "a,b", "--as", "csv"], &out.stdout);
+        assert_eq!(text(&back.stdout), CSV, "{format}: {}", text(&back.stderr));
+    }
+    let both = fed(&["convert", "-", "-", "-", "--format", "csv", "--to", "csv"], CSV.as_bytes());
+    assert_eq!(text(&both.stdout), format!("{CSV}{}", CSV.split_once('\n').unwrap().1));
+    let kept = folder.path().join("kept.csv");
+    std::fs::write(&kept, CSV).unwrap();
+    let more = std::fs::OpenOptions::new().append(true).open(&kept).unwrap();
+    let source = csv(folder.path());
+    let to_file = Command::new(env!("CARGO_BIN_EXE_tess"))
+        .args(["convert", path(&source), "-", "--to", "csv", "--set", "header=false"])
+        .stdout(more)
+        .status();
+    assert!(to_file.unwrap().success());
+    let rows = CSV.split_once('\n').unwrap().1;
+    assert_eq!(std::fs::read_to_string(&kept).unwrap(), format!("{CSV}{rows}"));
+    let segment = fed(&["index", "-", "-", "--format", "csv", "--text", "body", "--id", "id"], words);
+    let found =
+        fed(&["cat", "-", "--format", "tatami", "--columns", "doc_id", "--as", "csv"], &segment.stdout);
+    assert_eq!(text(&found.stdout), "doc_id\nd1\nd2\n", "{}", text(&segment.stderr));
+    for (call, what) in [
+        (&["convert", "-", "-", "--format", "csv"][..], "--to"),
+        (&["convert", "-", "-", "--format", "csv", "--to", "tiledb"], "not a folder"),
+        (&["convert", "-", "-", "--format", "csv", "--to", "csv", "--json"], "cannot share"),
+        (&["index", "-", "-", "--format", "csv", "--text", "body", "--update"], "--update"),
+    ] {
+        let out = fed(call, words);
+        assert_eq!(out.status.code(), Some(2), "tess {call:?}: {}", text(&out.stderr));
+        assert!(text(&out.stderr).contains(what), "tess {call:?}: {}", text(&out.stderr));
+    }
     #[cfg(feature = "sql")]
     {
         fine(&["convert", path(&csv(folder.path())), &at("rows.parquet")]);

@@ -397,6 +397,15 @@ fn a_key_is_used_or_refused() {
     let report = json_of(&["convert", &secret, &at("x.parquet"), "--key-file", path(&key)]);
     let lost = report["metadata"]["lost"].as_array().unwrap();
     assert!(lost.iter().any(|line| line.as_str().unwrap().contains("encryption")), "{report}");
+    // Formats without encryption refuse a key, unless the other side of the conversion uses it.
+    for call in [
+        &["cat", path(&source), "--key-file", path(&key)][..],
+        &["convert", path(&source), &at("y.parquet"), "--key-file", path(&key)],
+        &["convert", &at("x.parquet"), &at("z.parquet"), "--key-file", path(&key)],
+        &["verify", &at("x.parquet"), "--key-file", path(&key)],
+    ] {
+        assert!(refused(call).contains("not encrypted"), "{call:?}");
+    }
     // Nothing encrypted is written into a plain array.
     refused(&["tiledb", "write", &plain, path(&source), "--key-file", path(&key)]);
 }

@@ -1,5 +1,6 @@
 //! Writing fields of up to 64 bits.
 
+use crate::Within;
 use crate::word::low_mask;
 
 /// Appends bits to a buffer, most significant first.
@@ -52,12 +53,12 @@ impl<'a> BitWriter<'a> {
     /// Pads the last byte with zero bits.
     pub fn finish(self) {
         let bytes = self.have.div_ceil(8) as usize;
-        self.dst.extend_from_slice(self.acc.to_be_bytes().get(..bytes).unwrap_or_default());
+        self.dst.extend_from_slice(self.acc.to_be_bytes().within(..bytes));
     }
 
     /// Pads the last byte with zero bits, and appends a zero byte if the stream ends on a boundary.
     pub fn finish_with_spare_byte(self) {
         let bytes = self.have as usize / 8 + 1;
-        self.dst.extend_from_slice(self.acc.to_be_bytes().get(..bytes).unwrap_or_default());
+        self.dst.extend_from_slice(self.acc.to_be_bytes().within(..bytes));
     }
 }

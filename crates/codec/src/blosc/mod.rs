@@ -12,7 +12,7 @@ mod lz;
 
 use crate::compress::{Compressor, decompress_into as expand};
 use crate::shuffle::byteunshuffle;
-use crate::{Error, Result};
+use crate::{Error, Result, Within};
 
 const WHAT: &str = "blosc buffer";
 const HEADER: usize = 16;
@@ -55,7 +55,7 @@ pub fn decompress_into(src: &[u8], dst: &mut [u8]) -> Result<()> {
         let is_short = out.len() < block;
         let streams =
             if flags & ONE_STREAM != 0 || is_short || !block.is_multiple_of(width) { 1 } else { width };
-        let Some(scratch) = shuffled.get_mut(..out.len()) else { continue };
+        let scratch = shuffled.within_mut(..out.len());
         let unshuffled = width == 1 || flags & (BYTE_SHUFFLE | BIT_SHUFFLE) == 0;
         decode_block(body, flags >> 5, streams, if unshuffled { &mut *out } else { &mut *scratch })?;
         if unshuffled {
@@ -78,7 +78,7 @@ fn decode_block(mut body: &[u8], format: u8, streams: usize, out: &mut [u8]) -> 
     for part in out.chunks_mut(each.max(1)) {
         let len = number(body, 0)?;
         let stream = body.get(4..).and_then(|rest| rest.get(..len)).ok_or_else(|| short(len, body))?;
-        body = body.get(4 + len..).unwrap_or_default();
+        body = body.within(4 + len..);
         if len == part.len() {
             part.copy_from_slice(stream);
             continue;

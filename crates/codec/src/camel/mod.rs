@@ -9,6 +9,8 @@
 //!
 //! Numbers in the bit stream are zigzag varints; the continuation bit follows each group of 7 bits.
 
+use crate::Within;
+
 mod decode;
 mod encode;
 #[cfg(test)]
@@ -42,5 +44,5 @@ const POWERS: [i64; 17] = [
 
 /// 10 to the power of `n`, `n` at most 16.
 fn power(n: u32) -> i64 {
-    POWERS.get(n as usize).copied().unwrap_or(1)
+    POWERS.value(n as usize)
 }

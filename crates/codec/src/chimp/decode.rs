@@ -3,7 +3,7 @@
 use super::{LEADING, WHAT, index_bits, length_bits};
 use crate::bitstream::BitReader;
 use crate::word::Word;
-use crate::{Error, Result};
+use crate::{Error, Result, Within};
 
 /// Appends the first `count` values of the column `src`.
 pub fn decode<T: Word>(src: &[u8], count: usize, dst: &mut Vec<T>) -> Result<()> {
@@ -57,10 +57,10 @@ pub fn decode<T: Word>(src: &[u8], count: usize, dst: &mut Vec<T>) -> Result<()>
 #[inline]
 fn at(ring: &[u64; 128], index: u64) -> u64 {
     // An index has at most 7 bits.
-    ring.get(index as usize).copied().unwrap_or(0)
+    ring.value(index as usize)
 }
 
 #[inline]
 fn leading(code: u64) -> u32 {
-    LEADING.get(code as usize).copied().unwrap_or(0)
+    LEADING.value(code as usize)
 }

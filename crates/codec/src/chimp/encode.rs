@@ -1,6 +1,7 @@
 //! Encoder.
 
 use super::{LEADING, index_bits, length_bits};
+use crate::Within;
 use crate::bitstream::BitWriter;
 use crate::word::{Word, low_mask};
 
@@ -26,12 +27,12 @@ pub fn encode<T: Word>(values: &[T], dst: &mut Vec<u8>) {
     let words = values.iter().map(|v| v.to_word()).chain(std::iter::once(T::TERMINATOR));
     for (i, word) in words.enumerate() {
         let key = (word & key_mask) as usize;
-        let slot = |n: usize| ring.get(n % ring_len).copied().unwrap_or(0);
+        let slot = |n: usize| ring.value(n % ring_len);
         if i == 0 {
             writer.write(word, width);
         } else {
             let previous = i - 1;
-            let candidate = last_with_key.get(key).copied().unwrap_or(0);
+            let candidate = last_with_key.value(key);
             let far = word ^ slot(candidate);
             let far_zeros = far.trailing_zeros().min(width);
             let near = word ^ slot(previous);
@@ -43,7 +44,7 @@ pub fn encode<T: Word>(values: &[T], dst: &mut Vec<u8>) {
                 lead = u32::MAX;
             } else {
                 let code = leading_code(difference.leading_zeros() - (64 - width));
-                let leading = LEADING.get(code).copied().unwrap_or(0);
+                let leading = LEADING.value(code);
                 if use_far {
                     let length = width - leading - far_zeros;
                     writer.write(1, 2);

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::Within;
+
 const MAGIC: u32 = 0xFD2F_B528;
 const MAX_BLOCK: u64 = 128 << 10;
 
@@ -48,8 +50,8 @@ pub(super) fn without_dictionary_id(src: &[u8]) -> Cow<'_, [u8]> {
     match header(src) {
         Some(Header { id: (at, len), .. }) if len > 0 => {
             let mut out = Vec::with_capacity(src.len());
-            out.extend_from_slice(src.get(..at).unwrap_or_default());
-            out.extend_from_slice(src.get(at + len..).unwrap_or_default());
+            out.extend_from_slice(src.within(..at));
+            out.extend_from_slice(src.within(at + len..));
             if let Some(descriptor) = out.get_mut(4) {
                 *descriptor &= !3;
             }
@@ -66,9 +68,9 @@ pub(super) fn append_with_dictionary_id(src: &[u8], id: u8, dst: &mut Vec<u8>) {
         return;
     };
     let descriptor = dst.len() + 4;
-    dst.extend_from_slice(src.get(..at).unwrap_or_default());
+    dst.extend_from_slice(src.within(..at));
     dst.push(id);
-    dst.extend_from_slice(src.get(at..).unwrap_or_default());
+    dst.extend_from_slice(src.within(at..));
     if let Some(byte) = dst.get_mut(descriptor) {
         *byte |= 1;
     }

@@ -1,7 +1,7 @@
 //! Raw Snappy blocks.
 
 use super::{Compressor, length_error};
-use crate::{Error, Result};
+use crate::{Error, Result, Within};
 
 pub(super) fn decompress_into(src: &[u8], dst: &mut [u8]) -> Result<()> {
     let damaged = |e: snap::Error| Error::corrupt(Compressor::Snappy.name(), e.to_string());
@@ -16,7 +16,7 @@ pub(super) fn decompress_into(src: &[u8], dst: &mut [u8]) -> Result<()> {
 pub(super) fn compress(src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
     let start = dst.len();
     dst.resize(start + snap::raw::max_compress_len(src.len()), 0);
-    let space = dst.get_mut(start..).unwrap_or_default();
+    let space = dst.within_mut(start..);
     let n = snap::raw::Encoder::new()
         .compress(src, space)
         .map_err(|e| Error::unencodable(Compressor::Snappy.name(), e.to_string()))?;

@@ -98,7 +98,7 @@ mod dictionaries {
         let data: Vec<u8> = (0..400_000u32).flat_map(|i| (i / 3 % 977).to_le_bytes()).collect();
         let mut packed = Vec::new();
         zstd::compress_with_checksum(3, &data, &mut packed).unwrap();
-        let mut front = zstd::Front::new(&packed, data.len()).unwrap();
+        let mut front = zstd::Front::try_new(&packed, data.len()).unwrap();
         assert_eq!(front.bytes(), []);
         for step in [1, 7, 65_536, 300_000, usize::MAX] {
             assert!(front.extend(step).unwrap());
@@ -107,12 +107,12 @@ mod dictionaries {
         assert_eq!(front.bytes().len(), data.len());
         assert!(!front.extend(10).unwrap());
         // Truncated, damaged, or of another size than stated.
-        let mut front = zstd::Front::new(&packed[..packed.len() / 2], 1000).unwrap();
+        let mut front = zstd::Front::try_new(&packed[..packed.len() / 2], 1000).unwrap();
         while front.extend(100).unwrap() {}
-        assert!(zstd::Front::new(&packed, 1 << 40).is_err());
-        let mut front = zstd::Front::new(&[1, 2, 3, 4, 5, 6, 7, 8], 10).unwrap();
+        assert!(zstd::Front::try_new(&packed, 1 << 40).is_err());
+        let mut front = zstd::Front::try_new(&[1, 2, 3, 4, 5, 6, 7, 8], 10).unwrap();
         assert!(front.extend(10).is_err());
-        assert!(!zstd::Front::new(&[], 10).unwrap().extend(10).unwrap());
+        assert!(!zstd::Front::try_new(&[], 10).unwrap().extend(10).unwrap());
     }
 
     #[test]

@@ -8,7 +8,7 @@ use zstd::zstd_safe::{
 };
 
 use super::{Compressor, frame, length_error};
-use crate::{Error, Result};
+use crate::{Error, Result, Within};
 
 /// The default level of the zstd library.
 pub const DEFAULT_LEVEL: i32 = 3;
@@ -197,14 +197,14 @@ impl std::fmt::Debug for Front<'_> {
 impl<'a> Front<'a> {
     /// Starts with no decompressed bytes. All of `src` is expected to decode to `expected` bytes, checked as
     /// far as possible.
-    pub fn new(src: &'a [u8], expected: usize) -> Result<Self> {
+    pub fn try_new(src: &'a [u8], expected: usize) -> Result<Self> {
         check_size(src, expected)?;
         Ok(Self { decoder: DCtx::create(), src, read: 0, out: vec![0; expected], filled: 0 })
     }
 
     /// The bytes decompressed so far.
     pub fn bytes(&self) -> &[u8] {
-        self.out.get(..self.filled).unwrap_or_default()
+        self.out.within(..self.filled)
     }
 
     /// Decompresses about `more` further bytes; returns false at the end.
@@ -212,8 +212,8 @@ impl<'a> Front<'a> {
         let end = self.filled.saturating_add(more).min(self.out.len());
         let start = self.filled;
         while self.filled < end && self.read < self.src.len() {
-            let mut input = InBuffer::around(self.src.get(self.read..).unwrap_or_default());
-            let mut output = OutBuffer::around(self.out.get_mut(self.filled..end).unwrap_or_default());
+            let mut input = InBuffer::around(self.src.within(self.read..));
+            let mut output = OutBuffer::around(self.out.within_mut(self.filled..end));
             self.decoder.decompress_stream(&mut output, &mut input).map_err(damaged)?;
             let (read, written) = (input.pos(), output.pos());
             if read == 0 && written == 0 {

@@ -1,5 +1,6 @@
 //! Encoder of blocks.
 
+use crate::Within;
 use crate::bitstream::BitWriter;
 use crate::word::{Int, low_mask};
 
@@ -25,7 +26,7 @@ fn encode_block<T: Int>(values: &[T], dst: &mut Vec<u8>) {
         minimum = minimum.min(difference);
         previous = value.to_i64();
     }
-    let deltas = deltas.get_mut(..rest.len()).unwrap_or_default();
+    let deltas = deltas.within_mut(..rest.len());
     let mut all = 0u64;
     for delta in deltas.iter_mut() {
         *delta = delta.wrapping_sub(minimum.to_i64()) & low_mask(T::BITS) as i64;
@@ -36,7 +37,7 @@ fn encode_block<T: Int>(values: &[T], dst: &mut Vec<u8>) {
     dst.extend_from_slice(&(width as i32).to_be_bytes());
     for value in [minimum, first] {
         let bytes = value.to_i64().to_be_bytes();
-        dst.extend_from_slice(bytes.get(8 - T::BITS as usize / 8..).unwrap_or_default());
+        dst.extend_from_slice(bytes.within(8 - T::BITS as usize / 8..));
     }
     if width > 0 {
         let mut writer = BitWriter::new(dst);

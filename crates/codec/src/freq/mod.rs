@@ -14,7 +14,7 @@ mod tests;
 use std::f64::consts::PI;
 
 use crate::bitstream::BitReader;
-use crate::{Error, Result};
+use crate::{Error, Result, Within};
 
 const WHAT: &str = "frequency column";
 
@@ -91,14 +91,14 @@ fn transform(positions: &[usize], magnitudes: &[f64], n: usize, wanted: usize, d
     let cosines: Vec<f64> = (0..turn).map(|i| (PI * i as f64 / (2 * n) as f64).cos()).collect();
     let start = dst.len();
     dst.resize(start + wanted, 0.0);
-    let values = dst.get_mut(start..).unwrap_or_default();
+    let values = dst.within_mut(start..);
     for (&k, &magnitude) in positions.iter().zip(magnitudes) {
         let scale = if k == 0 { (1.0 / n as f64).sqrt() } else { (2.0 / n as f64).sqrt() };
         let amplitude = magnitude * scale;
         // The angle of value i is (2i + 1)·k steps around the circle.
         let mut at = k;
         for value in values.iter_mut() {
-            *value += amplitude * cosines.get(at).copied().unwrap_or(0.0);
+            *value += amplitude * cosines.value(at);
             at += 2 * k;
             if at >= turn {
                 at -= turn;

@@ -6,7 +6,7 @@ use super::decode::window_error;
 use super::{WHAT, leading_bits, leading_zeros, trailing_zeros};
 use crate::bitstream::{BitReader, BitWriter};
 use crate::word::Float;
-use crate::{Error, Result};
+use crate::{Error, Result, Within};
 
 /// Bits of a length field.
 const fn length_bits(width: u32) -> u32 {
@@ -62,7 +62,7 @@ pub fn decode<T: Float>(src: &[u8], count: usize, dst: &mut Vec<T>) -> Result<()
 pub fn encode<T: Float>(values: &[T], dst: &mut Vec<u8>) {
     let Some((first, rest)) = values.split_first() else { return };
     let mut previous = first.to_canonical_word();
-    dst.extend_from_slice(previous.to_le_bytes().get(..T::BITS as usize / 8).unwrap_or_default());
+    dst.extend_from_slice(previous.to_le_bytes().within(..T::BITS as usize / 8));
     let (lead_bits, len_bits) = (leading_bits(T::BITS), length_bits(T::BITS));
     let mut writer = BitWriter::new(dst);
     for word in rest.iter().map(|v| v.to_canonical_word()).chain(std::iter::once(T::TERMINATOR)) {

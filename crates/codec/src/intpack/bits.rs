@@ -1,7 +1,7 @@
 //! The bit stream itself: pack and unpack words of one width.
 
 use super::Int;
-use crate::{Error, Result};
+use crate::{Error, Result, Within};
 
 /// Values per unpacked block: at width `w` a block is exactly `w` 64-bit words.
 const BLOCK: usize = 64;
@@ -68,7 +68,7 @@ pub(super) fn for_each_block(src: &[u8], width: u32, n: usize, mut take: impl Fn
     let (whole, rest) = (n / BLOCK, n % BLOCK);
     if width == 0 {
         (0..whole).for_each(|_| take(&out));
-        take(out.get(..rest).unwrap_or_default());
+        take(out.within(..rest));
         return;
     }
     let step = width as usize * 8;
@@ -85,8 +85,8 @@ pub(super) fn for_each_block(src: &[u8], width: u32, n: usize, mut take: impl Fn
         if let (Some(space), Some(bytes)) = (padded.get_mut(..there), tail.get(..there)) {
             space.copy_from_slice(bytes);
         }
-        unpack_block(padded.get(..step).unwrap_or_default(), &mut out);
-        take(out.get(..rest).unwrap_or_default());
+        unpack_block(padded.within(..step), &mut out);
+        take(out.within(..rest));
     }
 }
 

@@ -2,7 +2,7 @@
 //! packed value), even are literals (`count * 2`, packed together). Each group starts on a whole byte.
 
 use super::{Int, bits};
-use crate::{Error, Result, varint};
+use crate::{Error, Result, Within, varint};
 
 /// A run this long is written as a run; shorter ones join the literals around them.
 const MIN_RUN: usize = 8;
@@ -56,7 +56,7 @@ pub fn encode<T: Int>(values: &[T], dst: &mut Vec<u8>) {
     let width = width_of(values);
     dst.push(width as u8);
     groups(values, |group| {
-        let part = values.get(group.start..group.start + group.count).unwrap_or_default();
+        let part = values.within(group.start..group.start + group.count);
         if group.run {
             varint::write(group.count as u64 * 2 + 1, dst);
             bits::pack(part.iter().take(1).map(|v| v.widen()), width, dst);
@@ -76,7 +76,7 @@ pub fn decode<T: Int>(src: &[u8], n: usize, dst: &mut Vec<T>) -> Result<()> {
     let mut left = n;
     while left > 0 {
         let (control, len) = varint::read(rest)?;
-        rest = rest.get(len..).unwrap_or_default();
+        rest = rest.within(len..);
         let count = usize::try_from(control >> 1).unwrap_or(usize::MAX).min(left);
         let used = if control & 1 == 1 {
             let mut value: Vec<T> = Vec::with_capacity(1);
@@ -86,7 +86,7 @@ pub fn decode<T: Int>(src: &[u8], n: usize, dst: &mut Vec<T>) -> Result<()> {
         } else {
             bits::unpack(rest, width, 0, count, dst)?
         };
-        rest = rest.get(used..).unwrap_or_default();
+        rest = rest.within(used..);
         left -= count;
     }
     Ok(())

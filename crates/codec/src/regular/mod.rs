@@ -10,7 +10,7 @@
 mod tests;
 
 use crate::word::Int;
-use crate::{Error, Result};
+use crate::{Error, Result, Within};
 
 const WHAT: &str = "regular column";
 
@@ -151,9 +151,7 @@ fn encode_block<T: Int>(values: &[T], dst: &mut Vec<u8>) -> Result<()> {
     }
     dst.extend_from_slice(&(positions as i32).to_be_bytes());
     for value in [step, first] {
-        dst.extend_from_slice(
-            value.to_i64().to_be_bytes().get(8 - T::BITS as usize / 8..).unwrap_or_default(),
-        );
+        dst.extend_from_slice(value.to_i64().to_be_bytes().within(8 - T::BITS as usize / 8..));
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! Encoder of runs, with the same choices as the original engines.
 
+use crate::Within;
 use crate::bitstream::{BitWriter, packed_len};
 use crate::word::Int;
 use crate::zigzag::varint;
@@ -115,9 +116,9 @@ impl Runs<'_> {
         varint::write_u64((n as u64) << 1, self.body);
         let size = self.width.div_ceil(8) as usize;
         if self.bits == 32 {
-            self.body.extend_from_slice(word.to_le_bytes().get(..size).unwrap_or_default());
+            self.body.extend_from_slice(word.to_le_bytes().within(..size));
         } else {
-            self.body.extend_from_slice(word.to_be_bytes().get(8 - size..).unwrap_or_default());
+            self.body.extend_from_slice(word.to_be_bytes().within(8 - size..));
         }
     }
 }

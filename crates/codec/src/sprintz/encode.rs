@@ -3,6 +3,7 @@
 use super::decode::{signed, unfold};
 use super::predictor::Predictor;
 use super::{Column, ERRORS, Prediction};
+use crate::Within;
 use crate::bitstream::BitWriter;
 use crate::word::low_mask;
 use crate::zigzag::varint;
@@ -48,7 +49,7 @@ fn encode_block<T: Column>(words: [u64; ERRORS + 1], prediction: Prediction, dst
     if T::FIRST_IS_VARINT {
         varint::write_u64(first, dst);
     } else {
-        dst.extend_from_slice(first.to_be_bytes().get(8 - T::BITS as usize / 8..).unwrap_or_default());
+        dst.extend_from_slice(first.to_be_bytes().within(8 - T::BITS as usize / 8..));
     }
     let mut writer = BitWriter::new(dst);
     for error in folded {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Output, cells, check_width, put, take, take_int, width_of};
+use super::{Output, SHORT, cells, check_width, put, take, take_int, width_of};
 use crate::{Error, Result};
 
 const WHAT: &str = "string dictionary";
@@ -52,24 +52,39 @@ pub fn decode(
 ) -> Result<()> {
     let id_width = check_width(WHAT, id_width)?;
     let length_width = check_width(WHAT, length_width)?;
-    let mut strings = Vec::new();
+    let mut strings: Vec<([u8; SHORT], &[u8])> = Vec::new();
     while !entries.is_empty() {
         let len = take_int(WHAT, &mut entries, length_width)?;
-        strings.push(take(WHAT, &mut entries, len)?);
+        let string = take(WHAT, &mut entries, len)?;
+        let mut start = [0; SHORT];
+        start.iter_mut().zip(string).for_each(|(place, byte)| *place = *byte);
+        strings.push((start, string));
     }
     if !src.len().is_multiple_of(id_width) {
         return Err(Error::corrupt(WHAT, format!("{} bytes are not whole numbers of {id_width}", src.len())));
     }
-    let mut out = Output { what: WHAT, data, offsets, filled: 0, strings: 0 };
-    for mut id in src.chunks_exact(id_width) {
-        let id = take_int(WHAT, &mut id, id_width)?;
-        let Some(string) = strings.get(id) else {
+    let out = Output { what: WHAT, data, offsets, filled: 0, strings: 0 };
+    match id_width {
+        1 => look_up::<1>(src, &strings, out),
+        2 => look_up::<2>(src, &strings, out),
+        4 => look_up::<4>(src, &strings, out),
+        _ => look_up::<8>(src, &strings, out),
+    }
+}
+
+/// Appends the strings of indexes of `W` bytes, each given with its first bytes.
+fn look_up<const W: usize>(src: &[u8], strings: &[([u8; SHORT], &[u8])], mut out: Output<'_>) -> Result<()> {
+    for id in src.as_chunks::<W>().0 {
+        let id = id.iter().fold(0_u64, |id, byte| id << 8 | u64::from(*byte));
+        let Some((start, string)) = usize::try_from(id).ok().and_then(|id| strings.get(id)) else {
             return Err(Error::corrupt(
                 WHAT,
                 format!("string {id} is out of range, the dictionary has {}", strings.len()),
             ));
         };
-        out.push(string)?;
+        if !out.push_short(start, string.len()) {
+            out.push(string)?;
+        }
     }
     out.finish()
 }

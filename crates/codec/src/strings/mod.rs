@@ -57,6 +57,9 @@ fn cells<'a>(
     })
 }
 
+/// Strings of at most this many bytes are appended by a copy of constant size.
+const SHORT: usize = 32;
+
 /// Output of decoded strings: a buffer and the start of each string, both of known size.
 struct Output<'a> {
     what: &'static str,
@@ -87,6 +90,23 @@ impl Output<'_> {
         self.filled += string.len();
         self.strings += 1;
         Ok(())
+    }
+
+    /// Appends the first `len` bytes of `start`; `false` if it has fewer, or if there is no room for all of `start`. What is
+    /// copied after the string is overwritten by the next one.
+    #[inline]
+    fn push_short(&mut self, start: &[u8; SHORT], len: usize) -> bool {
+        let space = self.data.get_mut(self.filled..).and_then(<[u8]>::first_chunk_mut);
+        match (space, self.offsets.get_mut(self.strings)) {
+            (Some(space), Some(offset)) if len <= SHORT => {
+                *space = *start;
+                *offset = self.filled as u64;
+                self.filled += len;
+                self.strings += 1;
+                true
+            }
+            _ => false,
+        }
     }
 
     fn finish(self) -> Result<()> {

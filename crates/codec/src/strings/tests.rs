@@ -36,6 +36,11 @@ proptest! {
     }
 
     #[test]
+    fn long_and_short_strings_round_trip(strings in prop::collection::vec("a{0,2}|[ab]{28,36}", 0..80)) {
+        check(&strings);
+    }
+
+    #[test]
     fn hostile_streams_are_refused_or_decoded(
         a in 0u8..9, b in 0u8..9,
         src in prop::collection::vec(0u8..6, 0..60), entries in prop::collection::vec(0u8..6, 0..30),

@@ -1,6 +1,6 @@
 //! Little-endian base 128 integers, plain and zigzag.
 
-use crate::{Error, Result};
+use crate::{Error, Result, Within};
 
 /// Reads an unsigned varint of at most 64 bits and moves `src` past it.
 #[inline]
@@ -20,7 +20,7 @@ pub fn read_u64(src: &mut &[u8], what: &'static str) -> Result<u64> {
         }
         value |= group << shift;
         if byte < 0x80 {
-            *src = src.get(i + 1..).unwrap_or_default();
+            *src = src.within(i + 1..);
             return Ok(value);
         }
     }

@@ -1,5 +1,8 @@
 //! Reading a region: tiles fetched in groups, decoded in parallel, each copied once, into the final buffer.
 
+use std::cmp::Reverse;
+
+use super::boxes::{BoxCopy, SHORTEST_RUN, split_runs};
 use super::scratch::Scratch;
 use super::{ArrayView, Cut, Piece, Request, Target, TileGrid, TilePart};
 use crate::driver::{Driver, parallel};
@@ -10,13 +13,16 @@ use crate::selection::Region;
 const SMALL: usize = 64 << 10;
 /// Reads of one raw tile run on the calling thread up to this many bytes.
 const SMALL_TILE: usize = 1 << 20;
+/// Up to this many tiles per thread are shared among the threads one by one.
+const TILES_EACH: usize = 8;
 
 /// Reads `region` of `array` into `dst`, row-major, little-endian; `dst` has exactly the region's size. Bytes in place
 /// are reported to the progress of the driver; their total is for the caller to announce.
 ///
 /// The destination is split into bands along the first axis that has more than one position, one per row of tiles, or
-/// more if the tiles are raw. Bands are independent slices, so threads write to them without locks. If there are fewer
-/// bands than threads, the tiles of a band are first decoded in parallel and then copied in parallel, row by row.
+/// more if the tiles are raw. Bands are independent slices, so threads write to them without locks. Few tiles are shared
+/// one by one instead, because bands of different heights would keep one thread busy longer than another. If there are
+/// fewer bands than threads, the tiles of a band are first decoded in parallel and then copied in parallel, row by row.
 pub fn read_region(array: &dyn ArrayView, region: &Region, dst: &mut [u8], driver: &Driver) -> Result<()> {
     read(array, region, dst, driver, false)
 }
@@ -44,7 +50,7 @@ fn read(array: &dyn ArrayView, region: &Region, dst: &mut [u8], driver: &Driver,
     if region.spans.iter().zip(array.shape()).any(|(span, extent)| span.stop > *extent) {
         return Err(Error::invalid("the region exceeds the array"));
     }
-    let cut = Cut::new(array, region, driver)?;
+    let cut = Cut::try_new(array, region, driver)?;
     if let Some(bytes) = cut.held().filter(|_| region.is_whole(array.shape())) {
         return if here { copy_all(bytes, dst, driver) } else { copy_parallel(bytes, dst, driver) };
     }
@@ -62,6 +68,9 @@ fn read(array: &dyn ArrayView, region: &Region, dst: &mut [u8], driver: &Driver,
         let first = vec![0; shape.len()];
         let tiles = grid.combinations(0..shape.len());
         return job.fill(tiles, Target { first: &first, shape: &shape }, dst, &mut Scratch::default().0);
+    }
+    if !cuts_tiles && let Some(pieces) = job.few_pieces(&shape, dst.len())? {
+        return job.share(pieces, dst);
     }
     let threads = if cuts_tiles { driver.threads() } else { 1 };
     let bands = bands(&grid, &shape, (banded, threads), size, dst)?;
@@ -182,7 +191,7 @@ impl Job<'_> {
             if pieces.is_empty() {
                 return Ok(());
             }
-            let mut request = Request::new(self.cut, pieces)?.direct(array, self.driver)?;
+            let mut request = Request::try_new(self.cut, pieces)?.direct(array, self.driver)?;
             let fetched = request.fetch(array, self.driver)?;
             for (at, piece) in request.pieces().iter().enumerate() {
                 self.driver.check_canceled()?;
@@ -190,6 +199,40 @@ impl Job<'_> {
                 self.driver.progress().advance(piece.copy.bytes() as u64);
             }
         }
+    }
+
+    /// The tiles of the region, if they are so few that threads share them one by one, and consist of long runs.
+    fn few_pieces(&self, shape: &[u64], bytes: usize) -> Result<Option<Vec<Piece>>> {
+        let most = (self.driver.threads() * TILES_EACH) as u64;
+        if !self.cut.is_near() || self.driver.threads() == 1 || self.grid.count().is_none_or(|n| n > most) {
+            return Ok(None);
+        }
+        let target = Target { first: &vec![0; shape.len()], shape };
+        let tiles = self.grid.combinations(0..shape.len());
+        let pieces: Vec<Piece> =
+            tiles.map(|parts| self.cut.piece(self.grid, &parts, target)).collect::<Result<_>>()?;
+        let runs = pieces.iter().map(|piece| piece.copy.run_count()).fold(0, usize::saturating_add);
+        Ok((runs.saturating_mul(SHORTEST_RUN) <= bytes).then_some(pieces))
+    }
+
+    /// Reads tiles into their runs of the destination, each on the next thread that is free.
+    fn share(&self, mut pieces: Vec<Piece>, dst: &mut [u8]) -> Result<()> {
+        let array = self.cut.array;
+        // The largest first, so that no thread begins one when the others are done.
+        pieces.sort_by_key(|piece| Reverse(piece.bytes));
+        let copies: Vec<&BoxCopy> = pieces.iter().map(|piece| &piece.copy).collect();
+        let runs = split_runs(&copies, dst);
+        let runs = runs.ok_or_else(|| Error::internal("the tiles of a region do not fit it"))?;
+        self.driver.share(pieces.into_iter().zip(runs).collect(), Scratch::default, |scratch, one| {
+            self.driver.check_canceled()?;
+            let (piece, mut runs) = one;
+            let bytes = piece.copy.bytes() as u64;
+            let mut request = Request::try_new(self.cut, vec![piece])?;
+            let fetched = request.fetch(array, self.driver)?;
+            request.scatter(0, array, &fetched, &mut runs, &mut scratch.0)?;
+            self.driver.progress().advance(bytes);
+            Ok(())
+        })
     }
 
     /// Reads a band with all threads: tiles are decoded in parallel, then copied in parallel, row by row.
@@ -206,7 +249,7 @@ impl Job<'_> {
                 return Ok(());
             }
             self.driver.check_canceled()?;
-            let mut request = Request::new(self.cut, pieces)?;
+            let mut request = Request::try_new(self.cut, pieces)?;
             let fetched = request.fetch(array, self.driver)?;
             let pieces = scratches.iter_mut().zip(request.pieces()).enumerate();
             let decoded = parallel::try_map(pieces, |(at, (scratch, piece))| {

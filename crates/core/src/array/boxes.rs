@@ -8,7 +8,7 @@ use bytes::Bytes;
 use crate::error::{Error, Result};
 
 /// Runs shorter than this are copied from a buffer, not read one by one.
-const SHORTEST_RUN: usize = 512;
+pub(super) const SHORTEST_RUN: usize = 512;
 /// Runs shorter than this are copied from a tile in one piece.
 const SHORTEST_PART: usize = 64;
 /// Most runs that are read one by one.
@@ -156,7 +156,7 @@ impl BoxCopy {
     }
 
     /// Bytes of the cells that move.
-    pub(crate) fn bytes(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         self.axes.iter().map(|axis| axis.len).product::<usize>() * self.size
     }
 
@@ -165,8 +165,8 @@ impl BoxCopy {
         self.run == self.bytes()
     }
 
-    /// Bytes of the run, if there is one.
-    pub(crate) fn run(&self) -> usize {
+    /// Bytes that are adjacent on both sides.
+    pub fn run(&self) -> usize {
         self.run
     }
 
@@ -177,37 +177,41 @@ impl BoxCopy {
 
     /// The runs of the box: their offsets from its first cell in the source, and their places in `dst`. `None` if
     /// there are so many that copying them one by one does not pay.
-    pub(crate) fn runs<'d>(&self, dst: &'d mut [u8]) -> Option<Vec<(usize, &'d mut [u8])>> {
+    pub(crate) fn runs<'d>(&self, dst: &'d mut [u8]) -> Option<Vec<Run<'d>>> {
         self.runs_from(SHORTEST_RUN, dst)
     }
 
     /// The runs of the box, if they have at least `shortest` bytes.
-    fn runs_from<'d>(&self, shortest: usize, dst: &'d mut [u8]) -> Option<Vec<(usize, &'d mut [u8])>> {
+    fn runs_from<'d>(&self, shortest: usize, dst: &'d mut [u8]) -> Option<Vec<Run<'d>>> {
+        if self.run < shortest || self.run_count() > MOST_RUNS {
+            return None;
+        }
+        split_runs(&[self], dst)?.pop()
+    }
+
+    /// How many runs the box has.
+    pub(crate) fn run_count(&self) -> usize {
+        self.bytes() / self.run.max(1)
+    }
+
+    /// The runs of the box, ascending: their offsets from its first cell in the source, and their positions in the
+    /// destination.
+    fn run_positions(&self) -> impl Iterator<Item = (usize, usize)> {
         let mut inside = self.size;
         let inner = self.axes.iter().rev().take_while(|axis| {
             inside *= axis.len;
             inside <= self.run
         });
-        let outer = self.axes.get(..self.axes.len() - inner.count())?;
-        let count = outer.iter().map(|axis| axis.len).product::<usize>();
-        if self.run < shortest || count > MOST_RUNS {
-            return None;
-        }
-        let mut runs = Vec::with_capacity(count);
-        let (mut rest, mut at) = (dst, 0);
-        for number in 0..count {
+        let outer = self.axes.get(..self.axes.len() - inner.count()).unwrap_or_default();
+        (0..self.run_count()).map(move |number| {
             let (mut src, mut place, mut left) = (0, self.dst_start, number);
             for axis in outer.iter().rev() {
                 let position = left % axis.len;
                 (src, place) = (src + position * axis.src, place + position * axis.dst);
                 left /= axis.len;
             }
-            let (_, after) = std::mem::take(&mut rest).split_at_mut_checked(place.checked_sub(at)?)?;
-            let (run, after) = after.split_at_mut_checked(self.run)?;
-            (rest, at) = (after, place + self.run);
-            runs.push((src, run));
-        }
-        Some(runs)
+            (src, place)
+        })
     }
 
     /// Copies from a source in slices that follow each other. Returns `false`, without copying, if there are so many runs
@@ -234,6 +238,13 @@ impl BoxCopy {
             }
         }
         Ok(true)
+    }
+
+    /// The runs of the box in `src`, which starts with its first cell, in order.
+    pub fn source_runs<'s>(&self, src: &'s [u8]) -> Result<Vec<&'s [u8]>> {
+        let runs = self.run_positions().map(|(start, _)| src.get(start..start.checked_add(self.run)?));
+        let runs: Option<Vec<&[u8]>> = runs.collect();
+        runs.ok_or_else(|| Error::internal("a source is shorter than its box"))
     }
 
     /// Bytes from the first cell of the box to the end of the last one in the source.
@@ -268,6 +279,30 @@ impl BoxCopy {
         let (src, dst) = src.get(skip..).zip(dst.get_mut(self.dst_start..)).ok_or_else(misfit)?;
         if copy_box(self.size, &axes, src, dst) { Ok(()) } else { Err(misfit()) }
     }
+}
+
+/// A run of a box: its offset from the first cell of the box in the source, and its place in the destination.
+pub(crate) type Run<'d> = (usize, &'d mut [u8]);
+
+/// The runs of each of several boxes in one destination, where they do not overlap. `None` if they do, or exceed it.
+pub(crate) fn split_runs<'d>(copies: &[&BoxCopy], dst: &'d mut [u8]) -> Option<Vec<Vec<Run<'d>>>> {
+    let mut all = Vec::with_capacity(copies.iter().map(|copy| copy.run_count()).sum());
+    for (number, copy) in copies.iter().enumerate() {
+        all.extend(copy.run_positions().map(|(src, place)| (place, number, src)));
+    }
+    // Stable, because that is fast where ascending runs are to be merged.
+    all.sort_by_key(|(place, ..)| *place);
+    let mut split: Vec<Vec<Run<'d>>> =
+        copies.iter().map(|copy| Vec::with_capacity(copy.run_count())).collect();
+    let (mut rest, mut at) = (dst, 0);
+    for (place, number, src) in all {
+        let len = copies.get(number)?.run;
+        let (_, after) = std::mem::take(&mut rest).split_at_mut_checked(place.checked_sub(at)?)?;
+        let (run, after) = after.split_at_mut_checked(len)?;
+        (rest, at) = (after, place + len);
+        split.get_mut(number)?.push((src, run));
+    }
+    Some(split)
 }
 
 /// Fills a buffer with copies of one cell.
@@ -344,14 +379,46 @@ mod tests {
             let size = ((outer + 2) * rows * 1500) as usize;
             let (mut copied, mut read) = (vec![0; size], vec![0; size]);
             copy.copy(&src[copy.src_start..], &mut copied).unwrap();
-            for (offset, run) in copy.runs(&mut read).unwrap() {
+            let sources = copy.source_runs(&src[copy.src_start..]).unwrap();
+            for ((offset, run), source) in copy.runs(&mut read).unwrap().into_iter().zip(sources) {
                 run.copy_from_slice(&src[copy.src_start + offset..][..run.len()]);
+                assert_eq!(run, source);
             }
+            assert!(copy.source_runs(&src[..copy.src_reach() - 1]).is_err());
             assert!(copied == read, "{outer} {rows} {cells}");
         }
         let short =
             BoxCopy::new([axis(2, (0, 1, 2), (0, 2)), axis(100, (0, 1, 200), (0, 200))].into_iter(), 1);
         assert!(short.runs(&mut [0; 400]).is_none());
+    }
+
+    #[test]
+    fn several_boxes_share_a_destination() {
+        let src: Vec<u8> = (0..40 * 30_u32).map(|i| (i * 7 / 3) as u8).collect();
+        // A grid of 2 x 2 boxes in a destination of 12 x 20 cells.
+        let boxes: Vec<BoxCopy> = [(0, 5), (5, 7)]
+            .into_iter()
+            .flat_map(|(row, rows)| [(0, 13), (13, 7)].map(|(column, columns)| (row, rows, column, columns)))
+            .map(|(row, rows, column, columns)| {
+                let axes =
+                    [axis(rows, (row, 1, 40), (row, 12)), axis(columns, (column, 1, 30), (column, 20))];
+                BoxCopy::new(axes.into_iter(), 1)
+            })
+            .collect();
+        let (mut copied, mut placed) = (vec![0; 240], vec![0; 240]);
+        for copy in &boxes {
+            copy.copy(&src[copy.src_start..], &mut copied).unwrap();
+        }
+        let copies: Vec<&BoxCopy> = boxes.iter().rev().collect();
+        for (copy, runs) in copies.iter().zip(split_runs(&copies, &mut placed).unwrap()) {
+            assert_eq!(runs.len(), copy.run_count());
+            for (offset, run) in runs {
+                run.copy_from_slice(&src[copy.src_start + offset..][..run.len()]);
+            }
+        }
+        assert_eq!(copied, placed);
+        assert!(split_runs(&[&boxes[0], &boxes[0]], &mut placed).is_none());
+        assert!(split_runs(&copies, &mut placed[..239]).is_none());
     }
 
     #[test]

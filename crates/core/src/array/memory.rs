@@ -192,7 +192,7 @@ mod tests {
         let cells: Vec<u32> = (0..9 * columns as u32).collect();
         let array = MemoryArray::from_slice(&cells, [9, columns]).unwrap();
         assert_eq!(array.tile_shape(), [4, columns]);
-        let driver = Driver::new(&DriverOptions { threads: Some(2), memory: None }).unwrap();
+        let driver = Driver::try_new(&DriverOptions { threads: Some(2), memory: None }).unwrap();
         let span = |start, stop, step| Span { start, stop, step };
         let region = Region { spans: vec![span(1, 9, 2), span(5, 14, 3)] };
         let mut bytes = vec![0; 4 * 3 * 4];

@@ -35,8 +35,9 @@ pub(crate) use request::Request;
 pub use table::{
     AxisColumn, Coordinates, Grid, GridColumn, GridTable, GridValues, PartCost, ValuesRead, ValuesStep,
 };
+pub use tiles::clipped;
 use tiles::touched;
-pub use tiles::{TileAxis, TileGrid, TilePart, clipped};
+pub(crate) use tiles::{TileAxis, TileGrid, TilePart};
 
 use crate::driver::Driver;
 use crate::error::{Error, Result};

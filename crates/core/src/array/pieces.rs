@@ -51,6 +51,8 @@ pub(crate) struct Cut<'a> {
     whole: Option<(Whole, Vec<u64>)>,
     /// Decoded bytes of the tiles fetched together.
     group_bytes: u64,
+    /// Whether tiles that are fetched one by one take no longer than together.
+    is_near: bool,
 }
 
 /// An array as a whole, in row-major order.
@@ -105,7 +107,7 @@ fn survey(array: &dyn ArrayView, driver: &Driver) -> Result<()> {
 
 impl<'a> Cut<'a> {
     /// Splits `array` for a read of `region`.
-    pub(crate) fn new(array: &'a dyn ArrayView, region: &Region, driver: &Driver) -> Result<Self> {
+    pub(crate) fn try_new(array: &'a dyn ArrayView, region: &Region, driver: &Driver) -> Result<Self> {
         let whole = Whole::of(array, region, driver)?.map(|whole| {
             let tile = whole.cut(array);
             (whole, tile)
@@ -114,12 +116,13 @@ impl<'a> Cut<'a> {
         let hints = array.storage().map(|storage| storage.hints());
         let one = hints.filter(|hints| hints.concurrency == 1 && !hints.zero_copy);
         let group_bytes = one.map_or(GROUP_BYTES, |hints| hints.max_request.min(GROUP_BYTES));
-        Ok(Self { array, whole, group_bytes })
+        let is_near = hints.is_some_and(|hints| hints.concurrency == 1);
+        Ok(Self { array, whole, group_bytes, is_near })
     }
 
     /// Splits along the tiles of the array, even if it is in memory.
     pub(crate) fn along_tiles(array: &'a dyn ArrayView) -> Self {
-        Self { array, whole: None, group_bytes: GROUP_BYTES }
+        Self { array, whole: None, group_bytes: GROUP_BYTES, is_near: false }
     }
 
     /// The bytes of the array as a whole, if they are in memory.
@@ -133,6 +136,11 @@ impl<'a> Cut<'a> {
     /// Whether it is split freely.
     pub(crate) fn is_free(&self) -> bool {
         self.whole.is_some()
+    }
+
+    /// Whether tiles that are fetched one by one take no longer than together.
+    pub(super) fn is_near(&self) -> bool {
+        self.is_near
     }
 
     /// Locates a piece.
@@ -152,7 +160,7 @@ impl<'a> Cut<'a> {
     /// The tiles that `region` touches.
     pub(crate) fn grid(&self, region: &Region) -> Result<TileGrid> {
         let tile_shape = self.whole.as_ref().map_or(self.array.tile_shape(), |(_, tile)| tile);
-        TileGrid::new(self.array.shape(), tile_shape, region)
+        TileGrid::try_new(self.array.shape(), tile_shape, region)
     }
 
     /// The piece at `parts` of a grid, one part per axis.

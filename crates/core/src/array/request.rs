@@ -5,7 +5,7 @@ use std::ops::{Deref, Range};
 
 use bytes::Bytes;
 
-use super::boxes::fill;
+use super::boxes::{Run, fill};
 use super::{Answer, ArrayView, Ask, Cut, Piece, Place};
 use crate::Within;
 use crate::driver::{Driver, fetch, sizes};
@@ -60,7 +60,7 @@ impl Deref for Cells<'_> {
 
 impl Request {
     /// Locates the pieces.
-    pub(crate) fn new(cut: &Cut<'_>, pieces: Vec<Piece>) -> Result<Self> {
+    pub(crate) fn try_new(cut: &Cut<'_>, pieces: Vec<Piece>) -> Result<Self> {
         let (mut ranges, mut sources) = (Vec::new(), Vec::with_capacity(pieces.len()));
         for piece in &pieces {
             let source = match cut.locate(piece)? {
@@ -254,6 +254,29 @@ impl Request {
         }
         let cells = self.cells(at, array, fetched, scratch)?;
         piece.copy.copy(&cells, target)
+    }
+
+    /// Copies the cells of piece number `at` into its runs.
+    pub(crate) fn scatter(
+        &self,
+        at: usize,
+        array: &dyn ArrayView,
+        fetched: &[Bytes],
+        runs: &mut [Run<'_>],
+        scratch: &mut Vec<u8>,
+    ) -> Result<()> {
+        let (piece, source) = self.at(at)?;
+        if let (Source::Encoded(_) | Source::Fill, [(_, place)]) = (source, &mut *runs)
+            && place.len() as u64 == piece.bytes
+        {
+            return write(piece, source, array, fetched, place);
+        }
+        let cells = self.cells(at, array, fetched, scratch)?;
+        for (offset, place) in runs {
+            let run = cells.get(*offset..).and_then(|cells| cells.get(..place.len()));
+            place.copy_from_slice(run.ok_or_else(|| Error::internal("a tile does not fit its place"))?);
+        }
+        Ok(())
     }
 
     fn at(&self, at: usize) -> Result<(&Piece, &Source)> {

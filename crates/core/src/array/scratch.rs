@@ -20,7 +20,7 @@ impl Default for Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        if self.0.is_empty() || self.0.len() > LARGEST {
+        if self.0.is_empty() || self.0.capacity() > LARGEST {
             return;
         }
         let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);

@@ -7,7 +7,7 @@ use crate::selection::Span;
 use crate::testing::{TiledArray, strategies};
 
 fn driver(threads: usize) -> Driver {
-    Driver::new(&DriverOptions { threads: Some(threads), memory: Some(1 << 20) }).unwrap()
+    Driver::try_new(&DriverOptions { threads: Some(threads), memory: Some(1 << 20) }).unwrap()
 }
 
 /// The cells of a region, one by one.
@@ -30,7 +30,7 @@ fn cells_of(shape: &[u64], size: usize) -> Vec<u8> {
 
 /// All ways an array may offer its cells.
 fn arrays(dtype: DType, shape: &[u64], tile: &[u64], cells: &[u8]) -> [TiledArray; 5] {
-    let array = TiledArray::new(dtype, shape, tile, cells).unwrap();
+    let array = TiledArray::try_new(dtype, shape, tile, cells).unwrap();
     [
         array.clone(),
         array.clone().stored(),
@@ -88,7 +88,7 @@ fn large_regions_use_all_ways_of_sharing_the_work() {
 
 #[test]
 fn a_wrong_destination_or_region_is_refused() {
-    let array = TiledArray::new(DType::U8, &[4], &[2], &[0; 4]).unwrap();
+    let array = TiledArray::try_new(DType::U8, &[4], &[2], &[0; 4]).unwrap();
     let region = Region { spans: vec![Span { start: 2, stop: 6, step: 1 }] };
     let error = read_region(&array, &region, &mut [0; 4], &driver(1)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
@@ -97,7 +97,7 @@ fn a_wrong_destination_or_region_is_refused() {
 
 #[test]
 fn work_that_was_canceled_ends() {
-    let array = TiledArray::new(DType::U8, &[4], &[2], &[0; 4]).unwrap();
+    let array = TiledArray::try_new(DType::U8, &[4], &[2], &[0; 4]).unwrap();
     let driver = driver(2);
     driver.cancel();
     let error = read_region(&array, &Region::whole(&[4]), &mut [0; 4], &driver).unwrap_err();

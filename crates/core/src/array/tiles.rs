@@ -5,17 +5,17 @@ use crate::selection::Region;
 
 /// The part of a region inside one tile, on one axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TilePart {
+pub(crate) struct TilePart {
     /// Grid coordinate of the tile.
-    pub tile: u64,
+    pub(crate) tile: u64,
     /// First requested position, relative to the tile.
-    pub first: u64,
+    pub(crate) first: u64,
     /// How many positions are wanted.
-    pub len: u64,
+    pub(crate) len: u64,
     /// Where they start in the result.
-    pub index: u64,
+    pub(crate) index: u64,
     /// The clipped extent of the tile.
-    pub extent: u64,
+    pub(crate) extent: u64,
 }
 
 impl TilePart {
@@ -36,18 +36,18 @@ impl TilePart {
 
 /// The touched tiles of one axis.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TileAxis {
+pub(crate) struct TileAxis {
     /// In order.
-    pub parts: Vec<TilePart>,
+    pub(crate) parts: Vec<TilePart>,
     /// Distance between wanted positions.
-    pub step: u64,
+    pub(crate) step: u64,
 }
 
 /// The touched tiles of a region: every combination of one part per axis.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TileGrid {
+pub(crate) struct TileGrid {
     /// One per axis.
-    pub axes: Vec<TileAxis>,
+    pub(crate) axes: Vec<TileAxis>,
 }
 
 /// The extents of the tile at these grid coordinates, clipped to the array.
@@ -75,7 +75,7 @@ const MOST_PARTS: u64 = 1 << 27;
 
 impl TileGrid {
     /// The tiles of a grid that `region` touches.
-    pub fn new(shape: &[u64], tile_shape: &[u64], region: &Region) -> Result<Self> {
+    pub(crate) fn try_new(shape: &[u64], tile_shape: &[u64], region: &Region) -> Result<Self> {
         if region.spans.len() != shape.len() || tile_shape.len() != shape.len() {
             return Err(Error::internal("region, tiles and array differ in rank"));
         }
@@ -112,12 +112,15 @@ impl TileGrid {
     }
 
     /// The number of touched tiles; `None` if it exceeds 64 bits.
-    pub fn count(&self) -> Option<u64> {
+    pub(crate) fn count(&self) -> Option<u64> {
         self.axes.iter().try_fold(1_u64, |n, axis| n.checked_mul(axis.parts.len() as u64))
     }
 
     /// The combinations of parts over the axes `axes`, row-major.
-    pub fn combinations(&self, axes: std::ops::Range<usize>) -> impl Iterator<Item = Vec<TilePart>> + '_ {
+    pub(crate) fn combinations(
+        &self,
+        axes: std::ops::Range<usize>,
+    ) -> impl Iterator<Item = Vec<TilePart>> + '_ {
         let lists: Vec<&[TilePart]> =
             self.axes.get(axes).unwrap_or_default().iter().map(|a| a.parts.as_slice()).collect();
         let mut counters = vec![0_usize; lists.len()];
@@ -149,12 +152,12 @@ mod tests {
     #[test]
     fn steps_skip_tiles() {
         let region = Region { spans: vec![Span { start: 1, stop: 10, step: 5 }] }; // 1, 6
-        let grid = TileGrid::new(&[10], &[2], &region).unwrap();
+        let grid = TileGrid::try_new(&[10], &[2], &region).unwrap();
         let tiles: Vec<u64> = grid.axes[0].parts.iter().map(|p| p.tile).collect();
         assert_eq!(tiles, [0, 3]);
         for (tile, step) in [(2, 5), (3, 2), (4, 4), (1, 1), (20, 3), (5, 4)] {
             let region = Region { spans: vec![Span { start: 1, stop: 19, step }] };
-            let grid = TileGrid::new(&[20], &[tile], &region).unwrap();
+            let grid = TileGrid::try_new(&[20], &[tile], &region).unwrap();
             assert_eq!(Some(touched(&[tile], &region)), grid.count(), "{tile} {step}");
         }
         assert_eq!(grid.axes[0].parts[1], TilePart { tile: 3, first: 0, len: 1, index: 1, extent: 2 });
@@ -162,17 +165,17 @@ mod tests {
 
     #[test]
     fn huge_tiles_and_empty_regions_are_fine() {
-        let grid = TileGrid::new(&[7], &[1 << 63], &Region::whole(&[7])).unwrap();
+        let grid = TileGrid::try_new(&[7], &[1 << 63], &Region::whole(&[7])).unwrap();
         assert_eq!(grid.axes[0].parts.len(), 1);
         assert_eq!(grid.axes[0].parts[0].extent, 7);
-        let grid = TileGrid::new(&[0, 3], &[2, 2], &Region::whole(&[0, 3])).unwrap();
+        let grid = TileGrid::try_new(&[0, 3], &[2, 2], &Region::whole(&[0, 3])).unwrap();
         assert_eq!(grid.count(), Some(0));
         assert_eq!(grid.combinations(0..2).count(), 0);
     }
 
     #[test]
     fn combinations_come_row_major() {
-        let grid = TileGrid::new(&[4, 4], &[2, 2], &Region::whole(&[4, 4])).unwrap();
+        let grid = TileGrid::try_new(&[4, 4], &[2, 2], &Region::whole(&[4, 4])).unwrap();
         let tiles: Vec<Vec<u64>> =
             grid.combinations(0..2).map(|c| c.iter().map(|p| p.tile).collect()).collect();
         assert_eq!(tiles, [[0, 0], [0, 1], [1, 0], [1, 1]]);

@@ -147,7 +147,7 @@ mod tests {
             (0..120).map(|i| ByteRange::new(name(i * 7), i as u64 % 50..i as u64 % 50 + 9)).collect();
         let counters = Counters::default();
         let here = fetch(&storage, &ranges, &counters).unwrap();
-        let driver = Driver::new(&DriverOptions::default().with_threads(3)).unwrap();
+        let driver = Driver::try_new(&DriverOptions::default().with_threads(3)).unwrap();
         assert_eq!(driver.install(|| fetch(&storage, &ranges, &counters)).unwrap(), here);
         assert!(here.iter().enumerate().all(|(i, bytes)| bytes[..] == [(i * 7 % 40) as u8; 9]));
         assert_eq!(counters.snapshot().requests, 240);

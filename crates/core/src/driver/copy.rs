@@ -38,7 +38,7 @@ mod tests {
         let bytes: Vec<u8> = (0..2 * STEP + 9).map(|i| (i % 251) as u8).collect();
         storage.put("a", bytes.clone());
         let [from, to] = ["a", "b"].map(|name| Location::new(storage.clone(), name));
-        let driver = Driver::new(&DriverOptions::default().with_threads(1)).unwrap();
+        let driver = Driver::try_new(&DriverOptions::default().with_threads(1)).unwrap();
         let mut staged = to.create(true).unwrap();
         copy(&from, 5..bytes.len() as u64 - 1, &mut *staged, &driver).unwrap();
         staged.commit().unwrap();

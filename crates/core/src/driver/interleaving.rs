@@ -154,7 +154,7 @@ proptest! {
         threads in 1_usize..5,
         memory in prop_oneof![Just(0_u64), 1_u64..100, 100_u64..10_000],
     ) {
-        let driver = Driver::new(&DriverOptions { threads: Some(threads), memory: Some(memory) }).unwrap();
+        let driver = Driver::try_new(&DriverOptions { threads: Some(threads), memory: Some(memory) }).unwrap();
         let (done, ended) = channel();
         let (reader, case) = (driver.clone(), (consumers.clone(), reading.clone()));
         let worker = std::thread::spawn(move || {

@@ -76,7 +76,7 @@ impl std::fmt::Debug for Driver {
 
 impl Driver {
     /// Starts the pool.
-    pub fn new(options: &DriverOptions) -> Result<Self> {
+    pub fn try_new(options: &DriverOptions) -> Result<Self> {
         let threads =
             options.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
         let pool = rayon::ThreadPoolBuilder::new()

@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     fn driver() -> Driver {
-        Driver::new(&DriverOptions { threads: Some(3), memory: Some(1000) }).unwrap()
+        Driver::try_new(&DriverOptions { threads: Some(3), memory: Some(1000) }).unwrap()
     }
 
     #[test]

@@ -18,7 +18,7 @@ pub fn default_driver() -> Result<Driver> {
         return Ok(driver);
     }
     // The threads start outside the lock, so that a concurrent fork does not inherit it locked for long.
-    let driver = Driver::new(&DriverOptions::default())?;
+    let driver = Driver::try_new(&DriverOptions::default())?;
     let mut drivers = lock();
     // Another thread may have been faster: all use the same driver.
     Ok(own(&drivers).unwrap_or_else(|| {
@@ -57,7 +57,7 @@ mod tests {
     fn the_default_driver_is_one_and_can_be_replaced() {
         let first = default_driver().unwrap();
         assert!(Arc::ptr_eq(first.budget(), default_driver().unwrap().budget()));
-        let other = Driver::new(&DriverOptions { threads: Some(3), memory: Some(1 << 20) }).unwrap();
+        let other = Driver::try_new(&DriverOptions { threads: Some(3), memory: Some(1 << 20) }).unwrap();
         set_default_driver(other.clone());
         assert!(Arc::ptr_eq(other.budget(), default_driver().unwrap().budget()));
         assert_eq!(default_driver().unwrap().threads(), 3);
@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn a_driver_of_another_process_is_not_used() {
-        let foreign = Driver::new(&DriverOptions { threads: Some(1), memory: Some(1 << 20) }).unwrap();
+        let foreign = Driver::try_new(&DriverOptions { threads: Some(1), memory: Some(1 << 20) }).unwrap();
         let drivers = [(process::id().wrapping_add(1), foreign)];
         assert!(own(&drivers).is_none());
     }

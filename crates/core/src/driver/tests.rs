@@ -14,7 +14,7 @@ use crate::task::{ByteRange, Cost, Plan, Step, Task};
 use crate::testing::{CountingStorage, FaultyStorage, MemoryTable};
 
 fn driver(threads: usize, memory: u64) -> Driver {
-    Driver::new(&DriverOptions { threads: Some(threads), memory: Some(memory) }).unwrap()
+    Driver::try_new(&DriverOptions { threads: Some(threads), memory: Some(memory) }).unwrap()
 }
 
 fn batch(value: i32) -> RecordBatch {
@@ -244,7 +244,7 @@ fn a_piece_over_the_limit_is_refused_before_it_is_decoded() {
     assert_eq!(error.kind(), ErrorKind::Limit);
     // A larger allowed size permits more; without a limit there is none.
     limited.with_largest_piece(64 << 20).check_piece(48 << 20).unwrap();
-    Driver::new(&DriverOptions { threads: Some(1), memory: None }).unwrap().check_piece(1 << 40).unwrap();
+    Driver::try_new(&DriverOptions { threads: Some(1), memory: None }).unwrap().check_piece(1 << 40).unwrap();
 }
 
 #[test]
@@ -435,7 +435,7 @@ fn counters_report_the_cost_of_a_run() {
 
 #[test]
 fn shared_work_is_done_once_and_fails_with_the_first_error() {
-    let driver = Driver::new(&DriverOptions::default().with_threads(3)).unwrap();
+    let driver = Driver::try_new(&DriverOptions::default().with_threads(3)).unwrap();
     let done = Mutex::new(Vec::new());
     let work = || {
         driver.share(

@@ -1,7 +1,8 @@
-//! Literals in the units of their columns: `time < '2025-02-10'` counts milliseconds where the column does.
+//! Literals in the types and units of their columns: `time < '2025-02-10'` counts milliseconds where the column does.
 
 use arrow_array::timezone::Tz;
-use arrow_cast::parse::string_to_datetime;
+use arrow_array::types::Time64NanosecondType;
+use arrow_cast::parse::{Parser, string_to_datetime};
 use arrow_schema::{DataType, Schema, TimeUnit};
 
 use super::{Comparison, Predicate};
@@ -12,17 +13,27 @@ const DAY: i128 = 86_400 * SECOND;
 const SECOND: i128 = 1_000_000_000;
 
 impl Predicate {
-    /// The predicate for a table of this schema: dates and times that are written as strings become numbers in the unit
-    /// of their column, so that they compare and prune.
+    /// The predicate for a table of this schema: numbers, dates and times that are written as strings become numbers in
+    /// the unit of their column, so that they compare and prune. Fails on strings that are none, and on columns without
+    /// truth values that are used as conditions.
     pub fn bind(&self, schema: &Schema) -> Result<Self> {
-        let unit = |column: &str| schema.field_with_name(column).ok().and_then(|f| nanos(f.data_type()));
+        let kind =
+            |column: &str| schema.field_with_name(column).ok().map(|field| Kind::of(field.data_type()));
         Ok(match self {
-            Self::Compare { column, op, value: Scalar::String(text) } => match unit(column) {
-                Some(unit) => compare(column, *op, time(column, text)?, unit),
-                None => self.clone(),
+            Self::Compare { column, op, value: Scalar::String(text) } => match kind(column) {
+                Some(Kind::Time(unit)) => compare(column, *op, time(column, text)?, unit),
+                Some(Kind::TimeOfDay(unit)) => compare(column, *op, time_of_day(column, text)?, unit),
+                Some(Kind::Number) => Self::compare(column, *op, number(column, text)?),
+                Some(Kind::Bool | Kind::Other) | None => self.clone(),
             },
-            Self::In { column, values } => match unit(column) {
-                Some(unit) => Self::In { column: column.clone(), values: counted(column, values, unit)? },
+            Self::Compare { column, value: Scalar::Bool(_), .. } => match kind(column) {
+                Some(Kind::Bool | Kind::Other) | None => self.clone(),
+                Some(Kind::Time(_) | Kind::TimeOfDay(_) | Kind::Number) => {
+                    return Err(Error::invalid(format!("column '{column}' is neither true nor false")));
+                }
+            },
+            Self::In { column, values } => match kind(column) {
+                Some(kind) => Self::In { column: column.clone(), values: listed(column, values, kind)? },
                 None => self.clone(),
             },
             Self::And(parts) => Self::And(parts.iter().map(|part| part.bind(schema)).collect::<Result<_>>()?),
@@ -33,17 +44,57 @@ impl Predicate {
     }
 }
 
-/// Nanoseconds in one count of a column of points in time.
-fn nanos(data_type: &DataType) -> Option<i128> {
-    match data_type {
-        DataType::Timestamp(TimeUnit::Second, _) => Some(SECOND),
-        DataType::Timestamp(TimeUnit::Millisecond, _) => Some(1_000_000),
-        DataType::Timestamp(TimeUnit::Microsecond, _) => Some(1_000),
-        DataType::Timestamp(TimeUnit::Nanosecond, _) => Some(1),
-        DataType::Date32 => Some(DAY),
-        DataType::Date64 => Some(1_000_000),
-        _ => None,
+/// What a column is compared with.
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    /// Points in time, counted in so many nanoseconds.
+    Time(i128),
+    /// Times of day, counted in so many nanoseconds.
+    TimeOfDay(i128),
+    Number,
+    Bool,
+    Other,
+}
+
+impl Kind {
+    fn of(data_type: &DataType) -> Self {
+        match data_type {
+            DataType::Timestamp(unit, _) => Self::Time(nanos(*unit)),
+            DataType::Date32 => Self::Time(DAY),
+            DataType::Date64 => Self::Time(1_000_000),
+            DataType::Time32(unit) | DataType::Time64(unit) => Self::TimeOfDay(nanos(*unit)),
+            DataType::Boolean => Self::Bool,
+            number if number.is_numeric() => Self::Number,
+            _ => Self::Other,
+        }
     }
+}
+
+/// Nanoseconds in a unit of time.
+fn nanos(unit: TimeUnit) -> i128 {
+    match unit {
+        TimeUnit::Second => SECOND,
+        TimeUnit::Millisecond => 1_000_000,
+        TimeUnit::Microsecond => 1_000,
+        TimeUnit::Nanosecond => 1,
+    }
+}
+
+/// Nanoseconds since midnight.
+fn time_of_day(column: &str, text: &str) -> Result<i128> {
+    Time64NanosecondType::parse(text.trim()).map(i128::from).ok_or_else(|| {
+        Error::invalid(format!("'{text}' is not a time of day, which column '{column}' is compared with"))
+            .hint("write it as '12:30:00' or '12:30:00.5'")
+    })
+}
+
+/// A number in quotes.
+fn number(column: &str, text: &str) -> Result<Scalar> {
+    let text = text.trim();
+    let whole = text.parse().ok().map(Scalar::Int);
+    whole.or_else(|| text.parse().ok().map(Scalar::Float)).ok_or_else(|| {
+        Error::invalid(format!("'{text}' is not a number, which column '{column}' is compared with"))
+    })
 }
 
 /// Nanoseconds since 1970 of a time in ISO 8601; without a zone it is in UTC.
@@ -73,21 +124,21 @@ fn compare(column: &str, op: Comparison, time: i128, unit: i128) -> Predicate {
     Predicate::compare(column, op, Scalar::Int(floor))
 }
 
-/// The values of a list that a column of this unit can have.
-fn counted(column: &str, values: &[Scalar], unit: i128) -> Result<Vec<Scalar>> {
-    let mut counted = Vec::with_capacity(values.len());
+/// The values of a list that a column of this kind can have.
+fn listed(column: &str, values: &[Scalar], kind: Kind) -> Result<Vec<Scalar>> {
+    // Between two counts lies no value.
+    let count =
+        |time: i128, unit: i128| (time.rem_euclid(unit) == 0).then(|| Scalar::Int(time.div_euclid(unit)));
+    let mut listed = Vec::with_capacity(values.len());
     for value in values {
-        match value {
-            Scalar::String(text) => {
-                let time = time(column, text)?;
-                if time.rem_euclid(unit) == 0 {
-                    counted.push(Scalar::Int(time.div_euclid(unit)));
-                }
-            }
-            other => counted.push(other.clone()),
-        }
+        listed.extend(match (value, kind) {
+            (Scalar::String(text), Kind::Time(unit)) => count(time(column, text)?, unit),
+            (Scalar::String(text), Kind::TimeOfDay(unit)) => count(time_of_day(column, text)?, unit),
+            (Scalar::String(text), Kind::Number) => Some(number(column, text)?),
+            (other, _) => Some(other.clone()),
+        });
     }
-    Ok(counted)
+    Ok(listed)
 }
 
 #[cfg(test)]
@@ -102,6 +153,10 @@ mod tests {
             Field::new("s", DataType::Timestamp(TimeUnit::Second, None), false),
             Field::new("d", DataType::Date32, true),
             Field::new("name", DataType::Utf8, true),
+            Field::new("n", DataType::Int32, true),
+            Field::new("price", DataType::Decimal128(9, 2), true),
+            Field::new("on", DataType::Boolean, true),
+            Field::new("noon", DataType::Time32(TimeUnit::Second), true),
         ]);
         Ok(text.parse::<Predicate>()?.bind(&schema)?.to_string())
     }
@@ -128,5 +183,29 @@ mod tests {
         }
         let error = bound("t < 'tomorrow'").unwrap_err();
         assert!(error.to_string().contains("'tomorrow' is not a time"), "{error}");
+    }
+
+    #[test]
+    fn quoted_numbers_and_times_of_day_are_those_of_their_columns() {
+        for (text, want) in [
+            ("n < '10'", "\"n\" < 10"),
+            ("n IN ('3', 4, ' 5 ')", "\"n\" IN (3, 4, 5)"),
+            ("price = '2.50' OR on", "(\"price\" = 2.5) OR (\"on\" = TRUE)"),
+            ("noon >= '12:30:00.5'", "\"noon\" > 45000"),
+            ("noon IN ('00:01:00', '00:01:00.5')", "\"noon\" IN (60)"),
+            ("name = '10'", "\"name\" = '10'"),
+        ] {
+            assert_eq!(bound(text).unwrap(), want, "{text}");
+        }
+        for (text, want) in [
+            ("n = 'ten'", "'ten' is not a number"),
+            ("noon < 'soon'", "'soon' is not a time of day"),
+            ("n", "'n' is neither true nor false"),
+            ("NOT t", "'t' is neither true nor false"),
+            ("price = true", "'price' is neither true nor false"),
+        ] {
+            let error = bound(text).unwrap_err();
+            assert!(error.to_string().contains(want), "{text}: {error}");
+        }
     }
 }

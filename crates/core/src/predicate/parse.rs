@@ -13,7 +13,8 @@ impl std::str::FromStr for Predicate {
     type Err = Error;
 
     /// Parses comparisons, BETWEEN, IN, IS \[NOT\] NULL, AND, OR, NOT over `"name"`s or bare names and literals
-    /// `'text'`, `X'00ff'`, numbers, TRUE, FALSE, NULL, `DATE '2025-02-10'` and `TIMESTAMP '2025-02-10T12:30:00'`.
+    /// `'text'`, `X'00ff'`, numbers, TRUE, FALSE, NULL, `DATE '2025-02-10'`, `TIME '12:30:00'` and
+    /// `TIMESTAMP '2025-02-10T12:30:00'`.
     ///
     /// ```
     /// use tesselle_core::Predicate;
@@ -310,7 +311,7 @@ impl Parser<'_> {
 
     /// Whether a date or time literal follows: a keyword and a string.
     fn is_time(&self) -> bool {
-        let is_word = |word: &str| ["DATE", "TIMESTAMP"].iter().any(|w| word.eq_ignore_ascii_case(w));
+        let is_word = |word: &str| ["DATE", "TIME", "TIMESTAMP"].iter().any(|w| word.eq_ignore_ascii_case(w));
         matches!(self.peek(), Some(Token::Word(word)) if is_word(word))
             && matches!(self.tokens.get(self.next + 1), Some((_, Token::Literal(Scalar::String(_)))))
     }

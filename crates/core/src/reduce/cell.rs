@@ -55,11 +55,12 @@ pub(super) trait Integer: Number {
 /// Cells that are integers.
 pub(super) struct Integral<T>(PhantomData<T>);
 
-macro_rules! integers {
-    ($($type:ty, $bytes:literal, $part:ty, |$x:ident| $parts:expr;)*) => {$(
-        impl Cell for Integral<$type> {
+/// Cells that are stored as they are computed with.
+macro_rules! native {
+    ($cell:ty, $value:ty, $bytes:literal) => {
+        impl Cell for $cell {
             type Raw = [u8; $bytes];
-            type Value = $type;
+            type Value = $value;
 
             #[inline]
             fn cells(bytes: &[u8]) -> &[Self::Raw] {
@@ -67,10 +68,16 @@ macro_rules! integers {
             }
 
             #[inline]
-            fn load(raw: Self::Raw) -> $type {
-                <$type>::from_le_bytes(raw)
+            fn load(raw: Self::Raw) -> $value {
+                <$value>::from_le_bytes(raw)
             }
         }
+    };
+}
+
+macro_rules! integers {
+    ($($type:ty, $bytes:literal, $part:ty, |$x:ident| $parts:expr;)*) => {$(
+        native!(Integral<$type>, $type, $bytes);
 
         impl Number for $type {
             const LEAST: Self = <$type>::MIN;
@@ -145,35 +152,8 @@ impl Cell for F16 {
     }
 }
 
-impl Cell for F32 {
-    type Raw = [u8; 4];
-    type Value = f32;
-
-    #[inline]
-    fn cells(bytes: &[u8]) -> &[Self::Raw] {
-        bytes.as_chunks().0
-    }
-
-    #[inline]
-    fn load(raw: Self::Raw) -> f32 {
-        f32::from_le_bytes(raw)
-    }
-}
-
-impl Cell for F64 {
-    type Raw = [u8; 8];
-    type Value = f64;
-
-    #[inline]
-    fn cells(bytes: &[u8]) -> &[Self::Raw] {
-        bytes.as_chunks().0
-    }
-
-    #[inline]
-    fn load(raw: Self::Raw) -> f64 {
-        f64::from_le_bytes(raw)
-    }
-}
+native!(F32, f32, 4);
+native!(F64, f64, 8);
 
 macro_rules! floats {
     ($($type:ty),*) => {$(

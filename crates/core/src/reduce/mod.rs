@@ -57,7 +57,7 @@ use crate::selection::Region;
 /// use tesselle_core::reduce::{ReduceOp, reduce};
 /// # use tesselle_core::{ArrayView, Driver, DriverOptions, Error, Region};
 /// # fn example(array: &dyn ArrayView) -> Result<(), Error> {
-/// let driver = Driver::new(&DriverOptions::default())?;
+/// let driver = Driver::try_new(&DriverOptions::default())?;
 /// let means = reduce(array, &Region::whole(array.shape()), ReduceOp::Mean, &[0], &driver)?;
 /// assert_eq!(means.shape, array.shape()[1..]);
 /// # Ok(())

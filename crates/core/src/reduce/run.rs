@@ -48,7 +48,7 @@ impl<'a> Reduction<'a> {
         shape: &'a Shape,
         driver: &'a Driver,
     ) -> Result<Self> {
-        let cut = Cut::new(array, region, driver)?;
+        let cut = Cut::try_new(array, region, driver)?;
         let grid = cut.grid(region)?;
         let count = |reduced: bool| {
             let lists = grid.axes.iter().zip(&shape.reduced).filter(|(_, r)| **r == reduced);
@@ -284,7 +284,7 @@ impl<F: Fold> FoldRun<'_, F> {
             pieces.push(piece);
             places.push(parts.to_vec());
         }
-        let mut request = Request::new(&reduction.cut, pieces)?;
+        let mut request = Request::try_new(&reduction.cut, pieces)?;
         let fetched = request.fetch(reduction.cut.array, reduction.driver)?;
         for (at, (piece, parts)) in request.pieces().iter().zip(&places).enumerate() {
             reduction.driver.check_canceled()?;
@@ -307,7 +307,7 @@ impl<F: Fold> FoldRun<'_, F> {
         let (mut out, mut index, mut count) = (1, 0, 1_u64);
         for (axis, part) in parts.iter().enumerate().rev() {
             let (len, reduced) = (part.len as usize, reduction.shape.reduced[axis]);
-            let src = piece.copy.axes.get(axis).map_or(0, |axis| axis.src);
+            let src = piece.copy.axes[axis].src;
             let stride = reduction.strides[axis];
             count *= part.len;
             if reduced {

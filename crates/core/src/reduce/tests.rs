@@ -13,7 +13,7 @@ use crate::testing::{TiledArray, strategies};
 fn driver(threads: usize) -> Driver {
     static DRIVERS: [OnceLock<Driver>; 4] = [const { OnceLock::new() }; 4];
     let options = DriverOptions { threads: Some(threads), memory: Some(1 << 16) };
-    DRIVERS[threads].get_or_init(|| Driver::new(&options).unwrap()).for_run()
+    DRIVERS[threads].get_or_init(|| Driver::try_new(&options).unwrap()).for_run()
 }
 
 /// A cell as the oracle sees it.
@@ -180,7 +180,7 @@ fn check(
     plain: bool,
 ) -> std::result::Result<(), TestCaseError> {
     let (bytes, numbers) = cells(dtype, shape.iter().product(), seed, plain);
-    let array = TiledArray::new(dtype, shape, tile, &bytes).unwrap();
+    let array = TiledArray::try_new(dtype, shape, tile, &bytes).unwrap();
     let arrays = [array.clone(), array.clone().decoded(), array.contiguous_in(bytes)];
     let reduced: Vec<bool> = (0..shape.len()).map(|a| axes.is_empty() || axes.contains(&a)).collect();
     let groups = grouped(shape, region, &reduced, &numbers);
@@ -252,7 +252,7 @@ proptest! {
     ) {
         let axes: Vec<usize> = (0..shape.len()).filter(|axis| chosen[*axis]).collect();
         let (bytes, numbers) = cells(dtype, shape.iter().product(), seed, seed % 3 > 0);
-        let array = TiledArray::new(dtype, &shape, &tile, &bytes).unwrap();
+        let array = TiledArray::try_new(dtype, &shape, &tile, &bytes).unwrap();
         let reduced: Vec<bool> = (0..shape.len()).map(|a| axes.is_empty() || axes.contains(&a)).collect();
         let groups = grouped(&shape, &region, &reduced, &numbers);
         let found = quantile(&array, &region, level, &axes, &driver(2));
@@ -308,7 +308,7 @@ fn long_runs_wide_rows_and_narrow_rows_agree_with_the_oracle() {
 
 fn floats(values: &[f32], tile: u64) -> TiledArray {
     let bytes: Vec<u8> = values.iter().flat_map(|x| x.to_le_bytes()).collect();
-    TiledArray::new(DType::F32, &[values.len() as u64], &[tile], &bytes).unwrap()
+    TiledArray::try_new(DType::F32, &[values.len() as u64], &[tile], &bytes).unwrap()
 }
 
 fn scalar(array: &TiledArray, op: ReduceOp) -> f64 {
@@ -324,14 +324,14 @@ fn sums_are_more_precise_than_plain_addition() {
     let mut doubles = vec![0.5_f64; 3000];
     (doubles[0], doubles[2999]) = (1e18, -1e18);
     let bytes: Vec<u8> = doubles.iter().flat_map(|x| x.to_le_bytes()).collect();
-    let array = TiledArray::new(DType::F64, &[3000], &[1], &bytes).unwrap();
+    let array = TiledArray::try_new(DType::F64, &[3000], &[1], &bytes).unwrap();
     assert_eq!(scalar(&array, ReduceOp::Sum), 1499.0);
     let tenths = floats(&vec![0.1; 1_000_000], 4096);
     assert!((scalar(&tenths, ReduceOp::Sum) - f64::from(0.1_f32) * 1e6).abs() < 1e-9);
     // A large offset must not cancel the variance.
     let shifted: Vec<f64> = (0..50_000).map(|i| 1e9 + f64::from(i % 2)).collect();
     let bytes: Vec<u8> = shifted.iter().flat_map(|x| x.to_le_bytes()).collect();
-    let array = TiledArray::new(DType::F64, &[50_000], &[700], &bytes).unwrap();
+    let array = TiledArray::try_new(DType::F64, &[50_000], &[700], &bytes).unwrap();
     assert!((scalar(&array, ReduceOp::Var) - 0.25).abs() < 1e-9);
 }
 
@@ -353,7 +353,7 @@ fn nan_and_infinity_go_where_they_must() {
 #[test]
 fn sums_of_wide_integers_are_exact() {
     let bytes: Vec<u8> = [u64::MAX; 3].iter().flat_map(|x| x.to_le_bytes()).collect();
-    let array = TiledArray::new(DType::U64, &[3], &[2], &bytes).unwrap();
+    let array = TiledArray::try_new(DType::U64, &[3], &[2], &bytes).unwrap();
     let sum = reduce(&array, &Region::whole(&[3]), ReduceOp::Sum, &[], &driver(1)).unwrap();
     assert_eq!(sum.values, Values::Int(vec![3 * i128::from(u64::MAX)]));
     assert_eq!(sum.to_json()["values"], (3 * i128::from(u64::MAX)).to_string());
@@ -375,7 +375,7 @@ fn nothing_has_a_sum_and_a_count_only() {
 #[test]
 fn json_nests_the_kept_axes() {
     let bytes: Vec<u8> = (0..12).collect();
-    let array = TiledArray::new(DType::U8, &[2, 3, 2], &[1, 2, 2], &bytes).unwrap();
+    let array = TiledArray::try_new(DType::U8, &[2, 3, 2], &[1, 2, 2], &bytes).unwrap();
     let sums = reduce(&array, &Region::whole(&[2, 3, 2]), ReduceOp::Sum, &[2], &driver(2)).unwrap();
     let want = serde_json::json!({
         "operation": "sum", "shape": [2, 3], "values": [[1, 5, 9], [13, 17, 21]],
@@ -410,7 +410,7 @@ fn wrong_calls_are_refused() {
 fn a_reduction_can_be_canceled_and_returns_its_memory() {
     let array = floats(&[1.0; 100], 3);
     // A separate budget: the other tests share theirs.
-    let driver = Driver::new(&DriverOptions { threads: Some(2), memory: Some(1 << 16) }).unwrap();
+    let driver = Driver::try_new(&DriverOptions { threads: Some(2), memory: Some(1 << 16) }).unwrap();
     reduce(&array, &Region::whole(&[100]), ReduceOp::Mean, &[], &driver).unwrap();
     assert_eq!(driver.budget().used(), 0);
     driver.cancel();

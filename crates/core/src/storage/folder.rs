@@ -16,7 +16,7 @@ pub struct StagedFolder {
 
 impl StagedFolder {
     /// Creates a folder with an unused name next to `target`, following links.
-    pub fn new(target: &Location) -> Result<Self> {
+    pub fn try_new(target: &Location) -> Result<Self> {
         let storage = target.storage();
         let target = Location::new(storage.clone(), storage.resolve(target.path())?);
         if storage.kind(target.path())? == Some(EntryKind::Other) {
@@ -45,7 +45,7 @@ impl StagedFolder {
         if storage.is_taken(target.path())? || storage.stage(target.path())?.is_none() {
             return fill(target);
         }
-        let staged = Self::new(target)?;
+        let staged = Self::try_new(target)?;
         let filled = fill(staged.location())?;
         staged.commit()?;
         Ok(filled)
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn no_path_leads_out_of_the_folder() {
-        let staged = StagedFolder::new(&Location::new(Arc::new(MemoryStorage::new()), "out/x")).unwrap();
+        let staged = StagedFolder::try_new(&Location::new(Arc::new(MemoryStorage::new()), "out/x")).unwrap();
         let folder = staged.location().path().to_owned();
         for inside in ["a", "a/b.c", "..a/...", "c/0/1"] {
             assert_eq!(staged.join(inside).unwrap().path(), format!("{folder}/{inside}"));

@@ -90,7 +90,7 @@ impl FileLock {
         }
         file.set_len(0)?;
         writeln!(file, "{HOLDER}{}", std::process::id())?;
-        Ok(Some(Self { file, path: path.to_owned(), registered: StagedPath::new(path).ok() }))
+        Ok(Some(Self { file, path: path.to_owned(), registered: StagedPath::try_new(path).ok() }))
     }
 }
 

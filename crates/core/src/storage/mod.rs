@@ -27,7 +27,7 @@ pub use location::Location;
 pub use lock::Lock;
 pub use memory::MemoryStorage;
 pub use spool::spool;
-pub use staged::{StagedPath, refuse_first_commit, remove_staged};
+pub use staged::{StagedPath, refuse_first_commit, remove_staged, remove_staged_unless_committed};
 
 use crate::error::{Error, Result};
 
@@ -74,6 +74,11 @@ pub trait Storage: Send + Sync + Debug {
             part.copy_from_slice(&bytes);
         }
         Ok(())
+    }
+
+    /// Whether its files are pipes, whose names indicate no format.
+    fn is_pipe(&self) -> bool {
+        false
     }
 
     /// Whether [`Storage::read_parts`] is faster than a read of all bytes between the first part and the last.
@@ -170,6 +175,11 @@ pub struct Hold(#[expect(dead_code, reason = "closing the file releases the mark
 pub trait Staged: Send {
     /// Appends bytes.
     fn write(&mut self, bytes: &[u8]) -> Result<()>;
+
+    /// Appends slices, one after the other.
+    fn write_parts(&mut self, parts: &[&[u8]]) -> Result<()> {
+        parts.iter().try_for_each(|part| self.write(part))
+    }
 
     /// Overwrites bytes that were appended before.
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()>;

@@ -64,6 +64,10 @@ impl Spool {
 }
 
 impl Storage for Spool {
+    fn is_pipe(&self) -> bool {
+        true
+    }
+
     fn size(&self, path: &str) -> Result<u64> {
         self.check(path).map(|()| self.size)
     }

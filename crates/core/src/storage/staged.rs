@@ -44,7 +44,7 @@ fn registry() -> MutexGuard<'static, Registry> {
 
 impl StagedPath {
     /// Registers `path`, which is about to be created.
-    pub(super) fn new(path: &Path) -> Result<Self> {
+    pub(super) fn try_new(path: &Path) -> Result<Self> {
         let path = std::path::absolute(path)
             .map_err(|e| Error::io(format!("cannot create '{}'", path.display()), e))?;
         let mut registry = registry();
@@ -62,13 +62,17 @@ impl Drop for StagedPath {
     }
 }
 
-/// Called right before something staged gets its name `target`. Inside a staged folder that is no commit yet.
-pub(super) fn about_to_commit(target: &Path) -> Result<()> {
+/// Called right before `from` gets its name `target`. Inside a staged folder this is not a commit yet. From here on `from`
+/// may be the previous state, after an exchange of names: [`remove_staged`] leaves it to the caller.
+pub(super) fn about_to_commit(from: &Path, target: &Path) -> Result<()> {
     let mut registry = registry();
     registry.check()?;
     let is_hidden = std::path::absolute(target)
         .is_ok_and(|target| registry.paths.values().any(|staged| target.starts_with(staged)));
     registry.committed |= !is_hidden;
+    if let Ok(from) = std::path::absolute(from) {
+        registry.paths.retain(|_, staged| *staged != from);
+    }
     Ok(())
 }
 
@@ -78,11 +82,25 @@ pub fn refuse_first_commit() {
     registry().refusing = true;
 }
 
+/// Removes everything that is staged, and prevents further staging, unless something has got its name or is about to:
+/// such a process is to end by itself, with a report of success. Returns whether it did.
+pub fn remove_staged_unless_committed() -> bool {
+    let registry = registry();
+    let removes = !registry.committed;
+    if removes {
+        remove_all(registry);
+    }
+    removes
+}
+
 /// Removes everything that is staged, and prevents further staging. The last call of a process that has to end while
 /// its threads are working.
 pub fn remove_staged() {
-    // The lock is kept: a thread that creates a file has registered it, and blocks or fails from here on.
-    let mut registry = registry();
+    remove_all(registry());
+}
+
+/// The lock is kept meanwhile: a thread that creates a file has registered it, and blocks or fails from here on.
+fn remove_all(mut registry: MutexGuard<'_, Registry>) {
     registry.closed = true;
     for path in std::mem::take(&mut registry.paths).into_values() {
         // A failed removal is ignored; the name marks the file as temporary.

@@ -27,9 +27,9 @@ pub struct TiledArray {
 
 impl TiledArray {
     /// Cuts row-major cells into tiles.
-    pub fn new(dtype: DType, shape: &[u64], tile_shape: &[u64], cells: &[u8]) -> Result<Self> {
+    pub fn try_new(dtype: DType, shape: &[u64], tile_shape: &[u64], cells: &[u8]) -> Result<Self> {
         let size = dtype.size();
-        let grid = TileGrid::new(shape, tile_shape, &Region::whole(shape))?;
+        let grid = TileGrid::try_new(shape, tile_shape, &Region::whole(shape))?;
         let count = Region::whole(shape).cells().and_then(|n| n.checked_mul(size as u64));
         if count != Some(cells.len() as u64) {
             return Err(Error::invalid("the cells do not fill the shape"));

@@ -126,6 +126,22 @@ fn staging(storage: &dyn Storage, path: &str) {
     staged.commit().unwrap();
     assert_eq!(get(storage, path), b"new", "a commit replaces, and readers see it");
 
+    // Few and many bytes, more slices than a system call takes, and empty ones among them.
+    for (len, count) in [(0, 3), (1, 7), (300, 5000), (200_000, 2)] {
+        let parts: Vec<Vec<u8>> =
+            (0..count).map(|number| vec![number as u8; if number % 3 == 1 { 0 } else { len }]).collect();
+        let slices: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
+        let mut staged = storage.create(path).unwrap();
+        staged.write(b"<").unwrap();
+        staged.write_parts(&slices).unwrap();
+        staged.write_parts(&[]).unwrap();
+        staged.write(b">").unwrap();
+        let whole = [b"<".to_vec(), parts.concat(), b">".to_vec()].concat();
+        assert_eq!(staged.position(), whole.len() as u64);
+        staged.commit().unwrap();
+        assert!(get(storage, path) == whole, "{count} slices of {len} bytes follow each other");
+    }
+
     put(storage, path, b"");
     assert_eq!(storage.size(path).unwrap(), 0);
     assert!(storage.read(path, std::slice::from_ref(&(0..0))).unwrap()[0].is_empty());

@@ -49,7 +49,7 @@ fn batch(from: i32) -> RecordBatch {
 
 #[test]
 fn a_table_in_memory_keeps_the_rules() {
-    let driver = Driver::new(&DriverOptions { threads: Some(2), memory: Some(1 << 20) }).unwrap();
+    let driver = Driver::try_new(&DriverOptions { threads: Some(2), memory: Some(1 << 20) }).unwrap();
     let pieces: Vec<RecordBatch> = (0..4).map(|i| batch(i * 5)).collect();
     table_conformance(&MemoryTable::new(pieces[0].schema(), pieces.clone()), &driver);
     table_conformance(&MemoryTable::new(pieces[0].schema(), Vec::new()), &driver);
@@ -57,7 +57,7 @@ fn a_table_in_memory_keeps_the_rules() {
 
 #[test]
 fn a_sink_that_keeps_the_rules_passes() {
-    let driver = Driver::new(&DriverOptions { threads: Some(2), memory: Some(1 << 20) }).unwrap();
+    let driver = Driver::try_new(&DriverOptions { threads: Some(2), memory: Some(1 << 20) }).unwrap();
     let column = |from| Arc::new(Int32Array::from_iter_values(from..from + 4)) as ArrayRef;
     let batches = [0, 9].map(|from| RecordBatch::try_new(toy::schema(), vec![column(from)]).unwrap());
     let options = WriteOptions::default();

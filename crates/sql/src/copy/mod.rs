@@ -30,7 +30,7 @@ pub(crate) struct Copy {
 
 impl Copy {
     /// Reads the statement.
-    pub(crate) fn new(statement: &CopyToStatement) -> Result<Self> {
+    pub(crate) fn try_new(statement: &CopyToStatement) -> Result<Self> {
         let to = tesselle::target_format(statement.stored_as.as_deref(), &statement.target)?;
         if !statement.partitioned_by.is_empty() {
             return Err(

@@ -109,7 +109,7 @@ fn is_data(name: &str, error: &Error) -> bool {
 }
 
 pub(crate) fn looks_like_a_file(name: &str) -> bool {
-    name.contains(['/', '.', '#', '*'])
+    name == "-" || name.contains(['/', '.', '#', '*'])
 }
 
 /// `CREATE EXTERNAL TABLE t STORED AS TET LOCATION 'x.tet' OPTIONS ('table' 'temperature', 'at' '1000')`.
@@ -131,7 +131,7 @@ impl TableProviderFactory for ExternalTables {
             return Err(external(error.hint("omit the list of columns")));
         }
         let TableOptions { table, open, own_time } =
-            TableOptions::new(&self.opener.options, &command.options).map_err(external)?;
+            TableOptions::try_new(&self.opener.options, &command.options).map_err(external)?;
         let format = Some(self.format.to_owned());
         let opener = Opener { options: open, table, format, own_time, ..self.opener.clone() };
         let (locations, driver, own) =

@@ -20,7 +20,7 @@ pub(super) struct TableOptions {
 
 impl TableOptions {
     /// The given options on top of those of the session.
-    pub(super) fn new(base: &OpenOptions, given: &HashMap<String, String>) -> Result<Self> {
+    pub(super) fn try_new(base: &OpenOptions, given: &HashMap<String, String>) -> Result<Self> {
         let mut options = Self { table: None, open: base.clone(), own_time: false };
         for (name, value) in given {
             let open = &mut options.open;
@@ -54,7 +54,7 @@ mod tests {
 
     fn read(pairs: &[(&str, &str)]) -> Result<TableOptions> {
         let given = pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-        TableOptions::new(&OpenOptions::default(), &given)
+        TableOptions::try_new(&OpenOptions::default(), &given)
     }
 
     #[test]

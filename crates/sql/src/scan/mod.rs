@@ -76,7 +76,7 @@ pub(crate) struct ScanExec {
 
 impl ScanExec {
     /// Plans the scan for at most this many partitions.
-    pub(crate) fn new(
+    pub(crate) fn try_new(
         table: Arc<dyn Table>,
         driver: Driver,
         request: Request,
@@ -143,8 +143,13 @@ impl ScanExec {
     /// The same scan of another request.
     fn again(&self, request: Request, statistics: Statistics) -> tesselle::Result<Self> {
         let partitions = self.properties.output_partitioning().partition_count();
-        let exec =
-            Self::new(Arc::clone(&self.table), self.driver.clone(), request, statistics, partitions.max(1))?;
+        let exec = Self::try_new(
+            Arc::clone(&self.table),
+            self.driver.clone(),
+            request,
+            statistics,
+            partitions.max(1),
+        )?;
         Ok(Self { filters: self.filters.clone(), ..exec })
     }
 

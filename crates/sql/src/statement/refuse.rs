@@ -2,7 +2,8 @@
 
 use datafusion::sql::sqlparser::ast::{
     Expr, Function, FunctionArguments, GroupByExpr, GroupByWithModifier, Join, JoinConstraint, JoinOperator,
-    OrderByExpr, OrderByKind, Query, Select, SelectItem, Statement, TableAlias, TableFactor, TableWithJoins,
+    LimitClause, OrderByExpr, OrderByKind, Query, Select, SelectItem, Statement, TableAlias, TableFactor,
+    TableWithJoins,
 };
 use tesselle::{Error, Result};
 
@@ -36,6 +37,13 @@ pub(super) fn query(query: &Query) -> Result<()> {
         (query.settings.is_some(), "SETTINGS", "use SET name = value before the query"),
         (query.format_clause.is_some(), "FORMAT", "choose the form of the output of the whole call instead"),
     ])?;
+    if let Some(LimitClause::LimitOffset { limit_by, .. }) = &query.limit_clause {
+        none_of(&[(
+            !limit_by.is_empty(),
+            "LIMIT … BY",
+            "use QUALIFY row_number() OVER (PARTITION BY …) <= n",
+        )])?;
+    }
     if let Some(order) = &query.order_by {
         match &order.kind {
             OrderByKind::Expressions(list) => sort_keys(list)?,

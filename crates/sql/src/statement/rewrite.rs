@@ -23,7 +23,7 @@ pub(super) fn show_tables(statement: &mut SqlStatement) -> Result<()> {
     }
     let parsed = DFParser::parse_sql(TABLES).map_err(ours)?.pop_front();
     let Some(Statement::Statement(query)) = parsed else {
-        return Err(Error::internal("the list of tables is no query"));
+        return Err(Error::internal("the list of tables is not a query"));
     };
     *statement = *query;
     Ok(())

@@ -23,7 +23,7 @@ fn plant(folder: &tempfile::TempDir) -> String {
 fn files_are_queried_at_once_on_one_thread() {
     let folder = tempfile::tempdir().unwrap();
     let uri = plant(&folder);
-    let session = AsyncSession::new(&SessionOptions::default().with_threads(1)).unwrap();
+    let session = AsyncSession::try_new(&SessionOptions::default().with_threads(1)).unwrap();
     on_one_thread(async {
         session.register("plant", &uri).await.unwrap();
         let top = session.query("SELECT max(speed) AS top FROM plant");
@@ -42,7 +42,7 @@ fn files_are_queried_at_once_on_one_thread() {
 fn a_future_may_be_spawned() {
     let folder = tempfile::tempdir().unwrap();
     let (uri, target) = (plant(&folder), folder.path().join("fast.tatami"));
-    let session = AsyncSession::new(&SessionOptions::default().with_threads(1)).unwrap();
+    let session = AsyncSession::try_new(&SessionOptions::default().with_threads(1)).unwrap();
     let copies = [
         format!("COPY (SELECT * FROM '{uri}' WHERE speed > 80) TO '{}'", target.display()),
         format!("COPY (SELECT speed * 2 AS twice FROM '{uri}') TO '{}.parquet'", target.display()),
@@ -67,7 +67,8 @@ fn a_future_may_be_spawned() {
 fn errors_are_those_of_a_session() {
     let cancel = CancelToken::new();
     let session =
-        AsyncSession::new(&SessionOptions::default().with_threads(1).with_cancel(cancel.clone())).unwrap();
+        AsyncSession::try_new(&SessionOptions::default().with_threads(1).with_cancel(cancel.clone()))
+            .unwrap();
     on_one_thread(async {
         let error = session.query("SELECT * FROM nowhere").await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");

@@ -63,7 +63,7 @@ fn answer(folder: &Path, sql: &str, threads: usize, memory: u64) -> tesselle::Re
     let shown = format!("{threads} threads, {memory} bytes: {sql}");
     std::thread::spawn(move || {
         let options = SessionOptions::default().with_threads(threads).with_memory(memory);
-        let answer = Session::new(&options).and_then(|session| rows(&session, &sql));
+        let answer = Session::try_new(&options).and_then(|session| rows(&session, &sql));
         let _ = done.send(answer);
     });
     ended.recv_timeout(WATCHDOG).unwrap_or_else(|_| panic!("the query does not end: {shown}"))

@@ -154,7 +154,7 @@ fn copies_of_a_file_keep_what_the_file_knows_of_its_rows() {
     support::make_files(folder.path());
     let root = folder.path().to_str().unwrap();
     let session = support::session(true);
-    let driver = Driver::new(&DriverOptions::default().with_threads(2)).unwrap();
+    let driver = Driver::try_new(&DriverOptions::default().with_threads(2)).unwrap();
     let source = format!("{root}/grid.tet");
     let dense = format!("{root}/dense.tiledb");
     tesselle::convert(&source, &dense).on(&driver).run().unwrap();
@@ -212,7 +212,7 @@ fn copy_and_convert_write_the_same_file() {
     ]);
     support::write_foreign(std::path::Path::new(&source), &rows);
     let session = support::session(true);
-    let driver = Driver::new(&DriverOptions::default().with_threads(1)).unwrap();
+    let driver = Driver::try_new(&DriverOptions::default().with_threads(1)).unwrap();
     let cases = [
         ("tet", "time,a", &[("chunk", "100")][..]),
         ("zarr", "time,a", &[("chunk", "100")]),
@@ -307,7 +307,7 @@ fn copies_of_whole_containers_are_those_of_convert() {
     let folder = tempfile::tempdir().unwrap();
     support::make_files(folder.path());
     let root = folder.path().to_str().unwrap();
-    let driver = Driver::new(&DriverOptions::default().with_threads(2)).unwrap();
+    let driver = Driver::try_new(&DriverOptions::default().with_threads(2)).unwrap();
     let session = support::session(true);
     for source in containers(root, &driver) {
         let tables = tesselle::open(&source).unwrap().table_names();

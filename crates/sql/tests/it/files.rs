@@ -104,7 +104,7 @@ fn a_sort_larger_than_the_memory_spills() {
     let path = folder.path().join("big.tatami");
     support::write(&path, "tatami", None, &["row_group_rows=20000"], &support::mixed(200_000));
     let options = SessionOptions::default().with_threads(2).with_memory(16 << 20);
-    let session = tesselle_sql::Session::new(&options).unwrap();
+    let session = tesselle_sql::Session::try_new(&options).unwrap();
     let sql = format!("EXPLAIN ANALYZE SELECT * FROM '{}' ORDER BY exact, id", path.display());
     let plan = rows(&session, &sql).unwrap().join("\n");
     let spilled = plan.split("spill_count=").nth(1).and_then(|rest| rest.split([',', ']']).next());

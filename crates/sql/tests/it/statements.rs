@@ -94,7 +94,7 @@ fn mutated_statements_are_planned_or_refused() {
     let place = |name: &str| folder.path().join(name);
     support::write(&place("a.tatami"), "tatami", None, &[], &support::mixed(200));
     support::write(&place("b.tet"), "tet", None, &[], &support::grid(8));
-    let session = Session::new(&SessionOptions::default().with_threads(1)).unwrap();
+    let session = Session::try_new(&SessionOptions::default().with_threads(1)).unwrap();
     session.register("a", place("a.tatami").to_str().unwrap()).unwrap();
     session.register("b", place("b.tet").to_str().unwrap()).unwrap();
     let (next, statements) = channel::<String>();
@@ -127,7 +127,7 @@ fn mutated_statements_are_planned_or_refused() {
 
 #[test]
 fn an_answer_that_has_ended_stays_ended() {
-    let session = Session::new(&SessionOptions::default()).unwrap();
+    let session = Session::try_new(&SessionOptions::default()).unwrap();
     let mut answer = session.query("SELECT 1 AS a WHERE 1 = 2").unwrap();
     assert_eq!(answer.by_ref().map(|batch| batch.unwrap().num_rows()).sum::<usize>(), 0);
     assert!(answer.next().is_none());

@@ -16,7 +16,7 @@ pub(crate) fn write(path: &Path, format: &str, table: Option<&str>, settings: &[
     let options = WriteOptions::default()
         .with_table(table.map(str::to_owned))
         .with_settings(Settings::from_pairs(settings).unwrap());
-    let driver = Driver::new(&DriverOptions::default().with_threads(2)).unwrap();
+    let driver = Driver::try_new(&DriverOptions::default().with_threads(2)).unwrap();
     let format = tesselle::format_by_name(format).unwrap();
     let location = Location::local(path).unwrap();
     let mut sink = format.create(&location, rows.schema(), &options, &driver).unwrap();
@@ -29,7 +29,7 @@ pub(crate) fn write(path: &Path, format: &str, table: Option<&str>, settings: &[
 /// Writes a foreign file.
 pub(crate) fn write_foreign(path: &Path, rows: &RecordBatch) {
     let format = tesselle::format_by_extension(path.to_str().unwrap()).unwrap();
-    let driver = Driver::new(&DriverOptions::default().with_threads(2)).unwrap();
+    let driver = Driver::try_new(&DriverOptions::default().with_threads(2)).unwrap();
     let location = Location::local(path).unwrap();
     let mut sink = format.create(&location, rows.schema(), &WriteOptions::default(), &driver).unwrap();
     sink.write(rows).unwrap();
@@ -174,7 +174,7 @@ pub(crate) fn make_files(folder: &Path) {
     let notes = StringArray::from(vec!["a stone bridge", "the river", "a bridge over the river"]);
     let ids = StringArray::from(vec!["n1", "n2", "n3"]);
     let notes = batch(vec![("doc_id", Arc::new(ids), false), ("body", Arc::new(notes), false)]);
-    let driver = Driver::new(&DriverOptions::default().with_threads(2)).unwrap();
+    let driver = Driver::try_new(&DriverOptions::default().with_threads(2)).unwrap();
     let options = tesselle::search::IndexOptions::text(["body"]);
     let location = Location::local(at("notes.tatami")).unwrap();
     tesselle::tatami::search::index([Ok(notes.clone())], &notes.schema(), &location, &options, &driver)
@@ -183,7 +183,7 @@ pub(crate) fn make_files(folder: &Path) {
 
 pub(crate) fn session(pushdown: bool) -> Session {
     let options = SessionOptions::default().with_threads(2).with_pushdown(pushdown);
-    Session::new(&options).unwrap()
+    Session::try_new(&options).unwrap()
 }
 
 /// All rows of a result as strings, sorted.

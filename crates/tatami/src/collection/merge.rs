@@ -11,7 +11,7 @@ use arrow_schema::SchemaRef;
 use arrow_select::interleave::interleave;
 use tesselle_core::driver::{Order, Rows, scan};
 use tesselle_core::storage::Lock;
-use tesselle_core::{Action, Driver, Error, Location, Result, Scan, Sink, Summary};
+use tesselle_core::{Action, At, Driver, Error, Location, Result, Scan, Sink, Summary};
 
 use super::catalog::{Collection, LOCK_WAIT};
 use super::manifest::Edit;
@@ -323,17 +323,16 @@ fn gather(schema: &SchemaRef, inputs: &[Input], picks: &[(usize, usize)]) -> Res
     let mut batches: Vec<&RecordBatch> = Vec::new();
     let mut places = Vec::with_capacity(picks.len());
     for (input, row) in picks {
-        let Some(slot) = slots.get_mut(*input) else { continue };
+        let slot = slots.at_mut(*input)?;
         if *slot == usize::MAX {
-            let batch = inputs.get(*input).and_then(|i| i.batch.as_ref());
+            let batch = inputs.at(*input)?.batch.as_ref();
             batches.push(batch.ok_or_else(|| Error::internal("a row of an input without a batch"))?);
             *slot = batches.len() - 1;
         }
         places.push((*slot, *row));
     }
     let columns = (0..schema.fields().len()).map(|column| {
-        let sources: Vec<&dyn Array> =
-            batches.iter().filter_map(|b| b.columns().get(column)).map(AsRef::as_ref).collect();
+        let sources: Vec<&dyn Array> = batches.iter().map(|batch| batch.column(column).as_ref()).collect();
         Ok(interleave(&sources, &places)?)
     });
     Ok(RecordBatch::try_new(Arc::clone(schema), columns.collect::<Result<Vec<_>>>()?)?)

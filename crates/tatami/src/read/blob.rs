@@ -26,7 +26,7 @@ pub(crate) struct BlobIndex {
 
 impl BlobIndex {
     /// The index of a column; the footer must describe it.
-    pub(crate) fn new(file: &File, column: usize) -> Result<Self> {
+    pub(crate) fn try_new(file: &File, column: usize) -> Result<Self> {
         let Some(blob) = file.footer().blob_column(column) else {
             return Err(
                 Error::corrupt(format!("column {column} has no blob descriptor")).class("missing_blob")

@@ -87,7 +87,7 @@ impl PayloadReader<'_> {
             return Ok(None);
         }
         let size = self.size(record, offset)?;
-        Front::new(stored, size).map(Some).map_err(|e| bad_zstd(e, offset))
+        Front::try_new(stored, size).map(Some).map_err(|e| bad_zstd(e, offset))
     }
 
     /// Decompresses a payload with a checked checksum.

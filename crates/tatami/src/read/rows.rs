@@ -8,7 +8,7 @@ use arrow_array::builder::BinaryBuilder;
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_buffer::BooleanBuffer;
 use arrow_select::interleave::interleave;
-use tesselle_core::{Action, Context, Error, Result, Scalar};
+use tesselle_core::{Action, At, Context, Error, Result, Scalar};
 
 use super::blob::{BlobIndex, DecodedRun};
 use super::cache::{PageAt, PageCache};
@@ -81,11 +81,19 @@ impl File {
         let chunk = self.chunk_of(g, group, column)?;
         let pages = self.directory(g, column, chunk)?;
         let candidates = match chunk.page_index {
-            Some(offset) => pages_with(&self.page_index(g, offset)?, logical, key),
+            Some(offset) => {
+                let entries = self.page_index(g, offset)?;
+                if entries.len() != pages.len() {
+                    let message = format!("the page index lists {} pages of {}", entries.len(), pages.len());
+                    let error = Error::corrupt(message).class("bad_page_index").offset(offset);
+                    return Err(error.piece(format!("page index of row group {g}")));
+                }
+                pages_with(&entries, logical, key)
+            }
             None => 0..pages.len(),
         };
         for number in candidates {
-            let Some(page) = pages.get(number) else { continue };
+            let page = pages.at(number)?;
             let array = self.page(g, column, number, page)?;
             if let Some(at) = first_equal(array.as_ref(), logical, key) {
                 return Ok(Some(page.rows.start + at as u64));
@@ -322,7 +330,7 @@ impl File {
         if let Some(known) = self.locked().blobs.get(&column) {
             return Ok(known);
         }
-        let index = Arc::new(BlobIndex::new(self, column)?);
+        let index = Arc::new(BlobIndex::try_new(self, column)?);
         self.locked().blobs.put(column, Arc::clone(&index));
         Ok(index)
     }
@@ -379,4 +387,49 @@ fn first_equal(array: &dyn Array, logical: LogicalType, key: &[u8]) -> Option<us
         }
     }
     (low < array.len() && order(low).is_eq()).then_some(low)
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::Int64Array;
+    use tesselle_codec::crc::crc32c;
+    use tesselle_core::driver::default_driver;
+    use tesselle_core::storage::MemoryStorage;
+    use tesselle_core::{Location, OpenOptions, Sink};
+
+    use super::*;
+    use crate::meta::record::Record;
+    use crate::write::options::WriterOptions;
+    use crate::write::writer::Writer;
+
+    #[test]
+    fn a_lookup_fails_if_the_page_index_lacks_a_page() {
+        let keys: ArrayRef = Arc::new(Int64Array::from_iter_values(0..6));
+        let batch = RecordBatch::try_from_iter([("k", keys)]).unwrap();
+        let storage = Arc::new(MemoryStorage::new());
+        let location = Location::new(storage.clone(), "k.tatami");
+        let options = WriterOptions { sort_key: Some("k".into()), page_rows: 2, ..WriterOptions::default() };
+        let driver = default_driver().unwrap();
+        let writer = Writer::create(&location, &batch.schema(), options, false, &driver).unwrap();
+        let mut writer = Box::new(writer);
+        writer.write(&batch).unwrap();
+        writer.finish().unwrap();
+        let open = || File::open(&location, &OpenOptions::default()).unwrap();
+        assert_eq!(open().lookup(&Scalar::from(5_i64)).unwrap(), Some(5));
+
+        let file = open();
+        let offset = file.footer().groups[0].chunk(0).unwrap().page_index.unwrap();
+        let (record, payload) = file.record(offset).unwrap();
+        let mut payload = payload.to_vec();
+        assert_eq!(payload[0], 3);
+        payload[0] = 2;
+        let mut bytes = location.read_range(0..file.size()).unwrap().to_vec();
+        let start = offset as usize;
+        let end = start + RECORD_LEN as usize;
+        bytes[start..end].copy_from_slice(&Record { crc: crc32c(&payload), ..record }.to_bytes());
+        bytes[end..end + payload.len()].copy_from_slice(&payload);
+        storage.put("k.tatami", bytes);
+        let error = open().lookup(&Scalar::from(5_i64)).unwrap_err();
+        assert_eq!(error.class_name(), "bad_page_index", "{error}");
+    }
 }

@@ -111,6 +111,9 @@ fn moved<const N: usize>(bytes: &mut [u8], from: usize, to: usize) -> bool {
     }
 }
 
+/// Strings of at most this many bytes are appended by a copy of constant size.
+const SHORT: usize = 16;
+
 /// Strings with a length prefix, one after the other.
 pub(crate) struct StringCursor<'a> {
     body: &'a [u8],
@@ -147,6 +150,23 @@ impl<'a> StringCursor<'a> {
         Ok(usize::try_from(len).unwrap_or(usize::MAX))
     }
 
+    /// Appends the next string.
+    #[inline]
+    fn copy(&mut self, bytes: &mut Vec<u8>) -> Result<()> {
+        let value = self.take()?;
+        let rest = self.body.get(self.pos - value.len()..).and_then(<[u8]>::first_chunk::<SHORT>);
+        match rest {
+            // A copy of constant size is faster; what it copies too much is cut off.
+            Some(start) if value.len() <= SHORT => {
+                let end = bytes.len() + value.len();
+                bytes.extend_from_slice(start);
+                bytes.truncate(end);
+            }
+            _ => bytes.extend_from_slice(value),
+        }
+        Ok(())
+    }
+
     /// Passes over the next strings.
     #[inline]
     pub(crate) fn skip(&mut self, strings: usize) -> Result<()> {
@@ -161,14 +181,51 @@ pub(crate) fn strings_at(
     offsets: &mut Vec<i32>,
     bytes: &mut Vec<u8>,
 ) -> Result<()> {
+    if let Some(len) = common_length(body, mask.len()) {
+        return equal_strings_at(body, len, mask, offsets, bytes);
+    }
     let (mut strings, mut row) = (StringCursor::new(body), 0);
     offsets.reserve(mask.count_set_bits());
     for wanted in mask.set_indices() {
         strings.skip(wanted - row)?;
-        bytes.extend_from_slice(strings.take()?);
+        strings.copy(bytes)?;
         offsets.push(offset(bytes.len())?);
         row = wanted + 1;
     }
+    Ok(())
+}
+
+/// The length of `n` strings, each with a length prefix, if all have the same and nothing follows them.
+fn common_length(body: &[u8], n: usize) -> Option<usize> {
+    let prefix = body.first().filter(|len| **len < 0x80)?;
+    let len = usize::from(*prefix);
+    let whole = n.checked_mul(1 + len)? == body.len();
+    (whole && body.iter().step_by(1 + len).all(|found| found == prefix)).then_some(len)
+}
+
+/// Appends those strings of `len` bytes, each with a length prefix, that are set in `mask`: runs of them at once.
+fn equal_strings_at(
+    body: &[u8],
+    len: usize,
+    mask: &BooleanBuffer,
+    offsets: &mut Vec<i32>,
+    bytes: &mut Vec<u8>,
+) -> Result<()> {
+    let (start, count) = (bytes.len(), mask.count_set_bits());
+    let size = count.saturating_mul(len);
+    offset(start.saturating_add(size))?;
+    bytes.reserve(size);
+    for (first, end) in mask.set_slices() {
+        let pos = first * (1 + len);
+        if len == 1 {
+            let rows = body.part(pos..end * 2)?;
+            bytes.extend(rows.as_chunks::<2>().0.iter().map(|[_, byte]| *byte));
+        } else {
+            let mut strings = StringCursor { body, pos };
+            (first..end).try_for_each(|_| strings.copy(bytes))?;
+        }
+    }
+    offsets.extend((1..=count).map(|strings| (start + strings * len) as i32));
     Ok(())
 }
 
@@ -272,5 +329,61 @@ impl<'a> ListPage<'a> {
             return Err(short("a list page ends in its element validity".into()));
         };
         Ok(Self { items, validity: Some(BooleanBuffer::new(bits.into(), 0, items)), encoding, body: rest })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page(strings: &[Vec<u8>]) -> Vec<u8> {
+        let mut body = Vec::new();
+        for string in strings {
+            varint::write(string.len() as u64, &mut body);
+            body.extend_from_slice(string);
+        }
+        body
+    }
+
+    /// Reads the strings of `mask` after one that is there already.
+    fn read(body: &[u8], mask: &BooleanBuffer) -> Result<Vec<Vec<u8>>> {
+        let (mut offsets, mut bytes) = (vec![0, 5], b"first".to_vec());
+        strings_at(body, mask, &mut offsets, &mut bytes)?;
+        assert_eq!(offsets.last().copied(), Some(bytes.len() as i32));
+        let ends = offsets.windows(2).skip(1);
+        Ok(ends.map(|pair| bytes[pair[0] as usize..pair[1] as usize].to_vec()).collect())
+    }
+
+    #[test]
+    fn strings_of_equal_and_of_different_lengths_are_selected() {
+        let lengths: [&dyn Fn(usize) -> usize; 8] =
+            [&|_| 0, &|_| 1, &|_| 5, &|_| 40, &|_| 200, &|i| i % 3, &|i| i % 40, &|i| usize::from(i == 99)];
+        let masks: [&dyn Fn(usize) -> bool; 5] =
+            [&|_| true, &|_| false, &|i| i % 7 != 3, &|i| i % 11 == 10, &|i| i >= 64];
+        for length in lengths {
+            let strings: Vec<_> = (0..100).map(|i| vec![i as u8; length(i)]).collect();
+            let body = page(&strings);
+            for wanted in masks {
+                let mask = BooleanBuffer::collect_bool(strings.len(), wanted);
+                let expected: Vec<_> = mask.set_indices().map(|i| strings[i].clone()).collect();
+                assert_eq!(read(&body, &mask).expect("a whole page"), expected);
+            }
+        }
+    }
+
+    #[test]
+    fn a_page_with_too_few_bytes_is_refused() {
+        for len in [1, 5, 40] {
+            let body = page(&vec![vec![7; len]; 10]);
+            let all = BooleanBuffer::new_set(10);
+            let error = read(&body[..body.len() - 1], &all).expect_err("the last string is cut");
+            assert_eq!(error.class_name(), "short_values");
+            assert!(read(&body, &BooleanBuffer::new_set(11)).is_err());
+            // The length of the last string does not fit.
+            let mut body = body;
+            let at = body.len() - 1 - len;
+            body[at] += 1;
+            assert!(read(&body, &all).is_err());
+        }
     }
 }

@@ -162,7 +162,8 @@ fn delete_ids(segment: &Segment, ids: &[Vec<u8>], live: &mut LiveDocs, driver: &
     let mut doc = 0;
     for batch in driver.for_run().batches(table.storage(), plan, Order::Plan) {
         let batch = batch?;
-        let Some(ids) = batch.columns().first().and_then(|ids| ids.as_binary_opt::<i32>()) else { continue };
+        let ids = batch.columns().first().and_then(|ids| ids.as_binary_opt::<i32>());
+        let ids = ids.ok_or_else(|| Error::internal("document ids are not read as bytes"))?;
         for row in 0..ids.len() {
             if ids.is_valid(row) && wanted.contains(ids.value(row)) {
                 live.delete(doc);

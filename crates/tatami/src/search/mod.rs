@@ -19,7 +19,7 @@
 //! use tesselle_tatami::search::{IndexOptions, SearchOptions, index, search};
 //!
 //! # fn main() -> tesselle_core::Result<()> {
-//! let driver = Driver::new(&DriverOptions::default())?;
+//! let driver = Driver::try_new(&DriverOptions::default())?;
 //! let location = Location::new(Arc::new(MemoryStorage::default()), "notes.tatami");
 //! let notes = StringArray::from(vec!["a stone bridge", "the river", "a bridge over the river"]);
 //! let rows = RecordBatch::try_from_iter([("body", Arc::new(notes) as ArrayRef)])?;

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 
 use tesselle_core::driver::parallel;
-use tesselle_core::{Action, Driver, Error, Location, OpenOptions, Predicate, Result, setters};
+use tesselle_core::{Action, At, Driver, Error, Location, OpenOptions, Predicate, Result, setters};
 
 use super::boost::Boosts;
 use super::filter;
@@ -460,12 +460,13 @@ impl<'a> QueryRun<'a> {
         let numbers: BTreeSet<usize> = hits.iter().map(|(number, _)| *number).collect();
         let mut ids: HashMap<(usize, u32), Vec<u8>> = HashMap::with_capacity(hits.len());
         for number in numbers {
-            let Some(segment) = self.searcher.segments.get(number) else { continue };
+            let segment = self.searcher.segments.at(number)?;
             let docs: Vec<u32> = hits.iter().filter(|(n, _)| *n == number).map(|(_, hit)| hit.doc).collect();
             ids.extend(docs.iter().map(|doc| (number, *doc)).zip(segment.doc_ids(&docs)?));
         }
         for (number, hit) in hits {
-            keyed.push((ids.remove(&(number, hit.doc)).unwrap_or_default(), number, hit));
+            let id = ids.remove(&(number, hit.doc));
+            keyed.push((id.ok_or_else(|| Error::internal("a hit has no id"))?, number, hit));
         }
         keyed.sort_by(|a, b| {
             let scores = b.2.score.total_cmp(&a.2.score);

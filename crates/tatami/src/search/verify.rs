@@ -293,7 +293,9 @@ fn check_positions(
         end = block.len() - positions::numbers(block, total, 0, total, &mut numbers)?;
         let mut rest = numbers.as_mut_slice();
         for (doc, freq) in docs.iter().zip(freqs) {
-            let (own, others) = rest.split_at_mut_checked(*freq as usize).unwrap_or_default();
+            let (own, others) = rest
+                .split_at_mut_checked(*freq as usize)
+                .ok_or_else(|| Error::internal("a document has fewer positions than its frequency"))?;
             positions::sum(own)?;
             if let Some(sum) = sums.get_mut(*doc as usize) {
                 *sum += own.iter().map(|position| u64::from(*position)).sum::<u64>();

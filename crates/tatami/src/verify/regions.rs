@@ -30,7 +30,7 @@ fn dictionaries(file: &File, out: &mut Findings) {
 fn blobs(file: &File, depth: Depth, driver: &Driver, out: &mut Findings) -> Result<()> {
     for blob in &file.footer().blobs {
         let Ok(column) = usize::try_from(blob.column) else { continue };
-        let Ok(index) = BlobIndex::new(file, column) else { continue };
+        let Ok(index) = BlobIndex::try_new(file, column) else { continue };
         let checked = driver
             .try_map(0..blob.runs.len(), |run| Ok(check_run(file, &index, column, run, depth).err()))?;
         out.pieces += blob.runs.len() as u64;

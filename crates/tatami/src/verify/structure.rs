@@ -115,7 +115,7 @@ fn blobs(file: &File, out: &mut Findings) {
             continue;
         }
         let piece = format!("column {column}");
-        let index = match BlobIndex::new(file, column) {
+        let index = match BlobIndex::try_new(file, column) {
             Ok(index) => index,
             Err(error) => {
                 out.error(&error.piece(piece));

@@ -54,7 +54,8 @@ fn fit(data_type: &DataType) -> Fit {
         D::Time32(_) | D::Time64(_) | D::Duration(_) => Fit::refused(D::Int64),
         D::FixedSizeList(item, _) => Fit::As(D::List(item.clone())),
         D::Decimal32(..) | D::Decimal64(..) | D::Decimal128(..) | D::Decimal256(..) => Fit::refused(D::Utf8),
-        D::Struct(_) | D::Map(..) | D::Union(..) | D::Null => Fit::Refused(None),
+        D::Null => Fit::refused(D::Utf8),
+        D::Struct(_) | D::Map(..) | D::Union(..) => Fit::Refused(None),
         other => Fit::As(other.clone()),
     }
 }

@@ -8,7 +8,7 @@ use tesselle_tatami::Tatami;
 use tesselle_tatami::search::{Hits, IndexOptions, SearchOptions, Segment, index, search};
 
 pub(crate) fn driver() -> Driver {
-    Driver::new(&DriverOptions::default().with_threads(2)).unwrap()
+    Driver::try_new(&DriverOptions::default().with_threads(2)).unwrap()
 }
 
 /// Six documents with url, title, body and a number.

@@ -43,7 +43,7 @@ pub(crate) fn read_json(path: &Path) -> Value {
 
 /// A driver with two threads.
 pub(crate) fn driver() -> Driver {
-    Driver::new(&DriverOptions::default().with_threads(2).with_memory(256 << 20)).unwrap()
+    Driver::try_new(&DriverOptions::default().with_threads(2).with_memory(256 << 20)).unwrap()
 }
 
 /// Opens a container.

@@ -35,7 +35,7 @@ fn cases() -> Vec<(PathBuf, Value)> {
 }
 
 fn driver() -> Driver {
-    Driver::new(&DriverOptions::default().with_threads(2)).unwrap()
+    Driver::try_new(&DriverOptions::default().with_threads(2)).unwrap()
 }
 
 fn open(path: &Path) -> Segment {

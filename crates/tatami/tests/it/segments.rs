@@ -149,7 +149,7 @@ fn the_number_of_threads_changes_no_hit() {
         for k in [1, 10, 400] {
             let ranked = searcher.rank(&query, k).unwrap();
             for threads in [1, 3, 8] {
-                let driver = Driver::new(&DriverOptions::default().with_threads(threads)).unwrap();
+                let driver = Driver::try_new(&DriverOptions::default().with_threads(threads)).unwrap();
                 let options = SearchOptions::default().with_k(k);
                 let found = searcher.search(&query, &options, &driver).unwrap();
                 let name = |hit: &Ranked| searcher.segments()[hit.segment].name().to_owned();

@@ -51,6 +51,6 @@ fn refuse_other_columns(first: &DatasetTable, other: &DatasetTable) -> Result<()
         found.iter().find(|column| !wanted.contains(column)).or(wanted.iter().find(|c| !found.contains(c)));
     let odd = odd.map_or_else(|| "they come in another order".to_owned(), |column| format!("'{column}'"));
     let (first, other) = (first.location().path(), other.location().path());
-    Err(Error::invalid(format!("'{other}' has other columns than '{first}': {odd}"))
+    Err(Error::invalid(format!("'{other}' has different columns than '{first}': {odd}"))
         .hint("convert them one by one, with the same columns and types"))
 }

@@ -124,7 +124,7 @@ fn rewrite(
 
 /// Opens the source. All tables of a container go into another one of the same format, if they form one table.
 fn open(input: &str, to: &dyn Format, conversion: &Conversion) -> Result<DatasetTable> {
-    let dataset = conversion.opener.open(input)?;
+    let dataset = conversion.opener.clone().used_by(to).open(input)?;
     let table = dataset.default_table();
     let all = dataset.chosen_table().is_none() && dataset.format().name() == to.name();
     match table {

@@ -303,7 +303,7 @@ mod tests {
     #[test]
     fn a_surplus_is_what_remains() {
         let (a, b) = (Digest { part: 3, key: Key([1, 2]) }, Digest { part: 4000, key: Key([1, 2]) });
-        let driver = Driver::new(&DriverOptions::default().with_threads(3)).unwrap();
+        let driver = Driver::try_new(&DriverOptions::default().with_threads(3)).unwrap();
         let mut surplus = Surplus::new();
         assert_eq!(surplus.add([&[a, a], &[b]], &driver), 0);
         assert_eq!(surplus.add([&[b], &[a]], &driver), 2);

@@ -112,13 +112,13 @@ impl Comparison {
     ) -> Result<Difference> {
         let at = |name: &String| self.schema.index_of(name).map_err(Error::from);
         let key_columns = key.iter().map(at).collect::<Result<Vec<usize>>>()?;
-        let key_order = KeyOrder::new(&self.schema, key_columns.clone())?;
+        let key_order = KeyOrder::try_new(&self.schema, key_columns.clone())?;
         if in_order {
             return self.merge(self.plain(left()?), self.plain(right()?), &key_order, key, 0);
         }
         // Equal keys pair up best if all other columns determine their order.
         let others = (0..self.schema.fields().len()).filter(|at| !key_columns.contains(at));
-        let order = KeyOrder::new(&self.schema, key_columns.iter().copied().chain(others).collect())?;
+        let order = KeyOrder::try_new(&self.schema, key_columns.iter().copied().chain(others).collect())?;
         let (mut a, mut b) = (Sorter::new(&order, self.memory / 2), Sorter::new(&order, self.memory / 2));
         let digester = Digester::new();
         let pairs = if let Some((pairs, mut surplus)) = self.pair_anywhere(left, right, digester)? {

@@ -27,7 +27,7 @@ pub(super) struct KeyOrder {
 
 impl KeyOrder {
     /// By the columns at these positions.
-    pub(super) fn new(schema: &Schema, columns: Vec<usize>) -> Result<Self> {
+    pub(super) fn try_new(schema: &Schema, columns: Vec<usize>) -> Result<Self> {
         let fields = columns.iter().map(|at| SortField::new(schema.field(*at).data_type().clone()));
         Ok(Self { converter: RowConverter::new(fields.collect())?, columns })
     }
@@ -90,9 +90,9 @@ impl<'a> Sorter<'a> {
         }
         let mut sources: Vec<Run<'a>> = Vec::with_capacity(runs.len() + 1);
         for run in runs {
-            sources.push(Run::new(Box::new(run.map(|batch| batch.map_err(temporary))), order)?);
+            sources.push(Run::try_new(Box::new(run.map(|batch| batch.map_err(temporary))), order)?);
         }
-        sources.push(Run::new(Box::new(last.into_iter().map(Ok)), order)?);
+        sources.push(Run::try_new(Box::new(last.into_iter().map(Ok)), order)?);
         Ok(SortedBatches::Merged(sources))
     }
 }
@@ -145,7 +145,7 @@ pub(super) struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn new(batches: Box<dyn Iterator<Item = Result<RecordBatch>>>, order: &'a KeyOrder) -> Result<Self> {
+    fn try_new(batches: Box<dyn Iterator<Item = Result<RecordBatch>>>, order: &'a KeyOrder) -> Result<Self> {
         let mut run = Self { batches, order, current: None, at: 0 };
         run.refill()?;
         Ok(run)
@@ -228,7 +228,7 @@ mod tests {
                 RecordBatch::try_from_iter([("k", column)]).unwrap()
             })
             .collect();
-        let order = KeyOrder::new(&batches[0].schema(), vec![0]).unwrap();
+        let order = KeyOrder::try_new(&batches[0].schema(), vec![0]).unwrap();
         let mut want: Vec<i64> =
             batches.iter().flat_map(|b| b.column(0).as_primitive::<Int64Type>().values().to_vec()).collect();
         want.sort_unstable();

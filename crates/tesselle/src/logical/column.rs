@@ -70,8 +70,12 @@ pub(super) fn parse(text: &str) -> Option<DataType> {
 fn cast(column: &ArrayRef, to: &Field) -> Result<ArrayRef> {
     let options = CastOptions { safe: false, ..CastOptions::default() };
     cast_with_options(column, to.data_type(), &options).map_err(|error| {
-        Error::corrupt(format!("column '{}' has a value that is no {}", to.name(), spelled(to.data_type())))
-            .source(error)
+        Error::corrupt(format!(
+            "column '{}' has a value that is not of type {}",
+            to.name(),
+            spelled(to.data_type())
+        ))
+        .source(error)
     })
 }
 

@@ -38,7 +38,9 @@ impl StoredTypes {
     /// The value of a column that `text` spells, as it is stored; `None` if the column is stored in its own type.
     pub fn parse(&self, column: &str, text: &str) -> Result<Option<Scalar>> {
         let Some(own) = self.own(column) else { return Ok(None) };
-        let refused = || Error::invalid(format!("'{text}' is no {}, the type of '{column}'", spelled(own)));
+        let refused = || {
+            Error::invalid(format!("'{text}' is not a value of column '{column}', which is {}", spelled(own)))
+        };
         let options = CastOptions { safe: false, ..CastOptions::default() };
         let spelling: ArrayRef = Arc::new(StringArray::from(vec![text.trim()]));
         let value = cast_with_options(&spelling, own, &options).map_err(|error| refused().source(error))?;

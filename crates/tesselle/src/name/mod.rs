@@ -65,9 +65,13 @@ impl Uri {
         }
     }
 
-    /// The location of a target: a local path, or the URL of an object store.
+    /// The location of a target: a local path, the URL of an object store, or `-` for standard output.
     pub fn target(text: &str) -> Result<Location> {
-        if is_remote(text) { remote(text) } else { Location::local(local(text)) }
+        match text {
+            "-" => Location::local("/dev/stdout"),
+            url if is_remote(url) => remote(url),
+            path => Location::local(local(path)),
+        }
     }
 
     /// Splits `path[#table]`, without checking what exists.

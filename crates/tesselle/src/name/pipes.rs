@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use tesselle_core::storage::{EntryKind, Storage, spool};
+use tesselle_core::storage::{EntryKind, Storage};
 use tesselle_core::{Error, Location, Result};
 
 use crate::compression::Compression;
@@ -41,10 +41,10 @@ pub(super) fn spooled(path: &str) -> Result<Option<Location>> {
     let is_own = is_stdin || path.starts_with("/dev/std") || path.contains("/fd/");
     let read = || {
         if is_stdin {
-            return spool(&mut std::io::stdin().lock(), path);
+            return Compression::spooled(std::io::stdin().lock(), path);
         }
         let failed = |error| Error::io(format!("cannot read '{path}'"), error);
-        spool(&mut std::fs::File::open(path).map_err(failed)?, path)
+        Compression::spooled(std::fs::File::open(path).map_err(failed)?, path)
     };
     once(path, is_own, read).map(Some)
 }

@@ -8,15 +8,15 @@ use tesselle_core::{Error, Format, Location, Result, Table};
 use union::UnionTable;
 
 use crate::name::{Uri, expand, is_pattern};
-use crate::open::Opener;
+use crate::open::{DatasetTable, Opener};
 use crate::registry;
 
 impl Opener {
-    /// Opens the table of `uri`: of one file, of a container that is a folder, of all files of a folder, or of all
-    /// files that match a pattern.
-    pub fn open_all(&self, uri: &str) -> Result<Arc<dyn Table>> {
+    /// Opens the table of `uri`: the one that it names, or the only one, of a file or of a container that is a folder; or
+    /// one table of all files in a folder, or of all files that match a pattern.
+    pub fn open_table(&self, uri: &str) -> Result<DatasetTable> {
         if is_pattern(uri) {
-            return self.open_several(&expand(uri)?);
+            return self.union(uri, &expand(uri)?);
         }
         let parsed = Uri::parse(uri)?;
         if !Uri::is_remote(uri) && !parsed.location.exists()? {
@@ -25,10 +25,23 @@ impl Opener {
         match self.open_one(uri) {
             Err(error) if error.class_name() == "unknown_format" && parsed.location.is_dir()? => {
                 let known = known_files(&parsed)?;
-                if known.is_empty() { Err(error) } else { self.open_several(&known) }
+                if known.is_empty() { Err(error) } else { self.union(uri, &known) }
             }
             opened => opened,
         }
+    }
+
+    /// The table of [`Opener::open_table`].
+    pub fn open_all(&self, uri: &str) -> Result<Arc<dyn Table>> {
+        Ok(Arc::clone(self.open_table(uri)?.table()))
+    }
+
+    /// The files that `uri` stands for as one table, at the location of the first of them.
+    fn union(&self, uri: &str, files: &[String]) -> Result<DatasetTable> {
+        let first = files.first().ok_or_else(|| Error::missing(uri))?;
+        let location = self.parse(first)?.location;
+        let table = self.run_on().driver()?.install(|| self.open_several(files))?;
+        Ok(DatasetTable::new(self.format_of(&location)?, location, table))
     }
 
     /// Opens several files of one format and the same columns as one table, in this order.
@@ -37,10 +50,7 @@ impl Opener {
         let mut format: Option<(&'static dyn Format, &String)> = None;
         for uri in uris {
             let location = self.parse(uri)?.location;
-            let own = match self.format_name() {
-                Some(name) => registry::format_by_name(name)?,
-                None => registry::detect(&location)?,
-            };
+            let own = self.format_of(&location)?;
             match format {
                 Some((first, name)) if first.name() != own.name() => return Err(mixed(name, uri)),
                 _ => format = Some((own, format.map_or(uri, |(_, name)| name))),
@@ -48,10 +58,11 @@ impl Opener {
             locations.push(location);
         }
         let (format, _) = format.ok_or_else(|| Error::not_found("no file matches"))?;
-        if let Some(table) = format.open_many(&locations, self.open_options())? {
+        let together = self.run_on_driver(format, |options| format.open_many(&locations, options))?;
+        if let Some(table) = together {
             return Ok(table);
         }
-        let open = |uri: &String| Ok((uri.clone(), self.open_one(uri)?));
+        let open = |uri: &String| Ok((uri.clone(), Arc::clone(self.open_one(uri)?.table())));
         let mut tables = uris.iter().map(open).collect::<Result<Vec<_>>>()?;
         match tables.pop() {
             Some((_, only)) if tables.is_empty() => Ok(only),
@@ -62,8 +73,8 @@ impl Opener {
         }
     }
 
-    fn open_one(&self, uri: &str) -> Result<Arc<dyn Table>> {
-        Ok(Arc::clone(self.open_table(uri)?.table()))
+    fn open_one(&self, uri: &str) -> Result<DatasetTable> {
+        self.open(uri)?.default_table()
     }
 }
 
@@ -93,5 +104,26 @@ fn missing(path: &str) -> Error {
     match near.hint_text().filter(|hint| hint.starts_with("did you mean")) {
         Some(hint) => error.hint(hint),
         None => error,
+    }
+}
+
+#[cfg(all(test, feature = "text"))]
+mod tests {
+    use tesselle_core::{Driver, DriverOptions, ErrorKind};
+
+    use super::*;
+
+    #[test]
+    fn a_canceled_driver_opens_no_files_together() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["a.csv", "b.csv"] {
+            std::fs::write(folder.path().join(name), "x\n1\n").unwrap();
+        }
+        let pattern = format!("{}/*.csv", folder.path().display());
+        let driver = Driver::try_new(&DriverOptions::default().with_threads(1)).unwrap();
+        assert!(Opener::new().on(&driver).open_all(&pattern).is_ok());
+        driver.cancel();
+        let error = Opener::new().on(&driver).open_all(&pattern).err().unwrap();
+        assert_eq!(error.kind(), ErrorKind::Canceled);
     }
 }

@@ -182,7 +182,7 @@ fn arrays_grow_by_cells_and_along_axes() {
 
 /// A driver with little memory.
 fn small() -> Driver {
-    Driver::new(&DriverOptions::default().with_threads(2).with_memory(1 << 20)).unwrap()
+    Driver::try_new(&DriverOptions::default().with_threads(2).with_memory(1 << 20)).unwrap()
 }
 
 /// How many fragments an array has, committed or not.

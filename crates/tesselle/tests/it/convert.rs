@@ -18,7 +18,7 @@ use tesselle::{
 };
 
 fn driver() -> Driver {
-    Driver::new(&DriverOptions::default().with_threads(2).with_memory(256 << 20)).unwrap()
+    Driver::try_new(&DriverOptions::default().with_threads(2).with_memory(256 << 20)).unwrap()
 }
 
 fn text(path: &Path) -> &str {

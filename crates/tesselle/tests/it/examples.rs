@@ -59,3 +59,12 @@ fn documents_are_indexed_and_found() {
     let ids: Vec<&str> = out.lines().filter_map(|line| line.rsplit_once(' ')).map(|(_, id)| id).collect();
     assert_eq!(ids, ["documents", "c", "b"], "{out}");
 }
+
+#[test]
+fn the_sql_example_of_the_front_page_is_the_one_that_the_sql_crate_runs() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let page = |name: &str| std::fs::read_to_string(crates.join(name).join("src/lib.rs")).unwrap();
+    let own = page("tesselle");
+    let example = own.split("```ignore\n").nth(1).unwrap().split("//! ```").next().unwrap();
+    assert!(example.contains("Session::try_new") && page("sql").contains(example), "{example}");
+}

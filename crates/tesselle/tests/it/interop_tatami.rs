@@ -44,7 +44,7 @@ fn random_parquet_files_converted_by_the_original_read_equal() {
     let cases = std::env::var("INTEROP_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(60u64);
     let work = tempfile::tempdir().unwrap();
     let path = |name: &str| work.path().join(name).to_str().unwrap().to_owned();
-    let driver = Driver::new(&DriverOptions::default()).unwrap();
+    let driver = Driver::try_new(&DriverOptions::default()).unwrap();
     for case in 0..cases {
         let mut random = Random::new(case * 2 + 1);
         let rows = 1 + random.below(3000) as usize;

@@ -1,4 +1,5 @@
-//! Messages of the library fit every front end: no flags and no verbs of the command line.
+//! Rules of the code that no lint knows: messages of the library fit every front end and have no flags and no verbs of the
+//! command line, only the registry names formats, and constructors that can fail are called `try_new`.
 
 use std::path::{Path, PathBuf};
 
@@ -41,6 +42,31 @@ fn messages_and_hints_of_the_library_name_no_flags_and_no_verbs() {
         let lines = code.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//"));
         let spoken = lines.filter(|(_, line)| speaks_flags(line));
         found.extend(spoken.map(|(at, line)| format!("{}:{}: {}", file.display(), at + 1, line.trim())));
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// The lines of constructors called `new` that return a `Result`.
+fn fallible_news(text: &str) -> Vec<usize> {
+    let starts = text.match_indices("fn new(").chain(text.match_indices("fn new<"));
+    let signature = |at: usize| text[at..].split(['{', ';']).next().unwrap().rsplit_once("->");
+    let fallible =
+        starts.filter(|(at, _)| signature(*at).is_some_and(|(_, result)| result.contains("Result")));
+    fallible.map(|(at, _)| text[..at].lines().count() + 1).collect()
+}
+
+#[test]
+fn constructors_that_can_fail_are_called_try_new() {
+    assert_eq!(fallible_news("fn new(n: u8) -> Self {}\nfn new<T>(t: T) -> Result<Self> {}"), [2]);
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(crates).unwrap() {
+        sources(&entry.unwrap().path().join("src"), &mut files);
+    }
+    let mut found = Vec::new();
+    for file in files {
+        let text = std::fs::read_to_string(&file).unwrap();
+        found.extend(fallible_news(&text).into_iter().map(|line| format!("{}:{line}", file.display())));
     }
     assert!(found.is_empty(), "{}", found.join("\n"));
 }

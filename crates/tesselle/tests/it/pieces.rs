@@ -51,7 +51,8 @@ fn a_piece_beyond_the_limit_is_refused() {
 
 /// The file is read with much memory and refused with little.
 fn check(uri: &str) {
-    let driver = |memory| Driver::new(&DriverOptions::default().with_threads(2).with_memory(memory)).unwrap();
+    let driver =
+        |memory| Driver::try_new(&DriverOptions::default().with_threads(2).with_memory(memory)).unwrap();
     let table = tesselle::open(uri).unwrap().default_table().unwrap();
     let read = |memory| -> tesselle::Result<usize> {
         let rows = table.scan().on(&driver(memory)).rows()?.into_batches();

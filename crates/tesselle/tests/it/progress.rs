@@ -72,7 +72,7 @@ fn counted(driver: &Driver, work: impl FnOnce(&Driver)) -> (u64, u64) {
 #[test]
 fn a_verification_of_every_format_moves_and_finishes() {
     let folder = tempfile::tempdir().unwrap();
-    let driver = Driver::new(&DriverOptions::default().with_threads(2)).unwrap();
+    let driver = Driver::try_new(&DriverOptions::default().with_threads(2)).unwrap();
     for target in containers(folder.path(), &driver) {
         if target.ends_with("a.zarr") {
             continue;
@@ -89,7 +89,7 @@ fn a_verification_of_every_format_moves_and_finishes() {
 #[test]
 fn a_copy_of_every_format_reports_its_bytes() {
     let folder = tempfile::tempdir().unwrap();
-    let driver = Driver::new(&DriverOptions::default().with_threads(2)).unwrap();
+    let driver = Driver::try_new(&DriverOptions::default().with_threads(2)).unwrap();
     for source in containers(folder.path(), &driver) {
         let name = source.file_name().unwrap().to_str().unwrap();
         let target = folder.path().join(format!("copy.{name}"));
@@ -108,7 +108,7 @@ fn a_copy_of_every_format_reports_its_bytes() {
 #[test]
 fn a_write_of_an_array_moves_and_finishes() {
     let folder = tempfile::tempdir().unwrap();
-    let driver = Driver::new(&DriverOptions::default().with_threads(2)).unwrap();
+    let driver = Driver::try_new(&DriverOptions::default().with_threads(2)).unwrap();
     let cells: Vec<f32> = (0..200 * 30).map(|n| n as f32).collect();
     let memory: Arc<dyn ArrayView> = MemoryArray::from_slice(&cells, [200, 30]).unwrap().into();
     let mut sources = vec![("memory", memory.clone())];

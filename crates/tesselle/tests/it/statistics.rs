@@ -35,7 +35,7 @@ fn check(table: &dyn Table, driver: &Driver) -> Option<usize> {
 
 #[test]
 fn statistics_are_true_of_the_rows() {
-    let driver = Driver::new(&DriverOptions::default()).unwrap();
+    let driver = Driver::try_new(&DriverOptions::default()).unwrap();
     let mut exact: BTreeMap<&str, usize> = BTreeMap::new();
     for path in roots().iter().flat_map(|root| find_where(root, |format| format.verifies).unwrap().paths) {
         // Some files are broken on purpose: they do not open, or state what is not true.

@@ -26,7 +26,7 @@ fn a_stream_has_the_rows_of_the_scan() {
     for (name, threads) in [("a.parquet", 1), ("b.tatami", 2), ("c.arrow", 1)] {
         let uri = written(&folder, name);
         let driver =
-            Driver::new(&DriverOptions::default().with_threads(threads).with_memory(1 << 20)).unwrap();
+            Driver::try_new(&DriverOptions::default().with_threads(threads).with_memory(1 << 20)).unwrap();
         let (rows, streamed) = block_on(async {
             let table = Opener::new().on(&driver).open_async(&uri).await.unwrap().default_table().unwrap();
             let scan = table.scan().filter("time >= 150000").unwrap().batch_rows(1000).on(&driver);
@@ -46,7 +46,7 @@ fn a_stream_has_the_rows_of_the_scan() {
 fn many_streams_share_one_thread_of_the_driver() {
     let folder = tempfile::tempdir().unwrap();
     let uri = written(&folder, "a.parquet");
-    let driver = Driver::new(&DriverOptions::default().with_threads(1).with_memory(1 << 16)).unwrap();
+    let driver = Driver::try_new(&DriverOptions::default().with_threads(1).with_memory(1 << 16)).unwrap();
     let table = tesselle::open(&uri).unwrap().default_table().unwrap();
     let streams = (0..8).map(|_| table.scan().on(&driver).stream().unwrap());
     let all = futures::stream::select_all(streams.map(Box::pin));
@@ -79,7 +79,7 @@ fn canceling_wakes_a_stream() {
 fn work_on_the_driver_is_a_future() {
     let folder = tempfile::tempdir().unwrap();
     let (from, to) = (written(&folder, "a.parquet"), folder.path().join("b.tatami"));
-    let driver = Driver::new(&DriverOptions::default().with_threads(1)).unwrap();
+    let driver = Driver::try_new(&DriverOptions::default().with_threads(1)).unwrap();
     let convert = tesselle::convert(&from, to.to_str().unwrap()).on(&driver);
     let report = block_on(driver.spawned(move || convert.run())).unwrap();
     assert_eq!(report.summary.rows, ROWS as u64);

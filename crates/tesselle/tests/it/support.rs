@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use tesselle::{Driver, DriverOptions, Settings, convert};
 
 pub(crate) fn driver() -> Driver {
-    Driver::new(&DriverOptions::default().with_threads(2).with_memory(64 << 20)).unwrap()
+    Driver::try_new(&DriverOptions::default().with_threads(2).with_memory(64 << 20)).unwrap()
 }
 
 /// Writes a CSV file.

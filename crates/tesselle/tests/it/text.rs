@@ -24,7 +24,7 @@ use tesselle::{
 use tesselle_core::testing::table_conformance;
 
 fn driver() -> Driver {
-    Driver::new(&DriverOptions::default()).unwrap()
+    Driver::try_new(&DriverOptions::default()).unwrap()
 }
 
 fn source(path: &Path) -> tesselle::Result<DatasetTable> {

@@ -98,7 +98,7 @@ fn plain(data_type: &DataType) -> DataType {
 #[test]
 fn every_type_is_kept_widened_as_reported_or_refused_with_a_cast_that_works() {
     let folder = tempfile::tempdir().unwrap();
-    let driver = Driver::new(&DriverOptions::default().with_threads(1).with_memory(64 << 20)).unwrap();
+    let driver = Driver::try_new(&DriverOptions::default().with_threads(1).with_memory(64 << 20)).unwrap();
     let mut refused = 0;
     for data_type in types() {
         for target in ["tsfile", "tatami", "tiledb", "tet", "parquet", "arrow"] {
@@ -186,7 +186,7 @@ fn labeled(path: &str, driver: &Driver) {
 #[test]
 fn labels_and_history_of_a_tensor_file_stay_with_it() {
     let folder = tempfile::tempdir().unwrap();
-    let driver = Driver::new(&DriverOptions::default().with_threads(1).with_memory(64 << 20)).unwrap();
+    let driver = Driver::try_new(&DriverOptions::default().with_threads(1).with_memory(64 << 20)).unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     labeled(&path("a.tet"), &driver);
     let describe = |name: &str| {
@@ -208,7 +208,7 @@ fn labels_and_history_of_a_tensor_file_stay_with_it() {
 #[test]
 fn a_dictionary_without_values_is_a_column_of_nulls() {
     let folder = tempfile::tempdir().unwrap();
-    let driver = Driver::new(&DriverOptions::default().with_threads(1).with_memory(64 << 20)).unwrap();
+    let driver = Driver::try_new(&DriverOptions::default().with_threads(1).with_memory(64 << 20)).unwrap();
     let keys = Int32Array::from(vec![None, None]);
     let empty: ArrayRef = Arc::new(StringArray::from(Vec::<&str>::new()));
     let column: ArrayRef = Arc::new(arrow_array::DictionaryArray::new(keys, empty));

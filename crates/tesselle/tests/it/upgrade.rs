@@ -8,7 +8,7 @@ use tesselle::tiledb::{Member, MemberKind};
 use tesselle::{Depth, Driver, DriverOptions, Location, Opener, convert, diff, verify};
 
 fn driver() -> Driver {
-    Driver::new(&DriverOptions::default().with_threads(2).with_memory(64 << 20)).unwrap()
+    Driver::try_new(&DriverOptions::default().with_threads(2).with_memory(64 << 20)).unwrap()
 }
 
 /// Arrays that the original engine wrote, in many versions.

@@ -14,7 +14,7 @@ use tesselle::{
 use tesselle_core::testing::copy_folder;
 
 fn driver() -> Driver {
-    Driver::new(&DriverOptions::default().with_threads(2).with_memory(64 << 20)).unwrap()
+    Driver::try_new(&DriverOptions::default().with_threads(2).with_memory(64 << 20)).unwrap()
 }
 
 fn store(name: &str) -> PathBuf {

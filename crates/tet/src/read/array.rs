@@ -30,7 +30,7 @@ pub(crate) struct Array {
 }
 
 impl Array {
-    pub(crate) fn new(opened: &Arc<Opened>, id: usize) -> Result<Self> {
+    pub(crate) fn try_new(opened: &Arc<Opened>, id: usize) -> Result<Self> {
         let grid = opened
             .grid(id)
             .in_file(opened.location.path())
@@ -70,11 +70,11 @@ impl Array {
 
 /// The table view of a dataset: axis columns, then `value`, row-major.
 pub(crate) fn table(opened: &Arc<Opened>, id: usize) -> Result<GridTable> {
-    let array = Array::new(opened, id)?;
+    let array = Array::try_new(opened, id)?;
     let stored = opened.catalog.rows.dataset(id).map(|rows| rows.stored_bytes);
     let metadata = schema::schema_metadata(&array.grid);
     let column = GridColumn { name: schema::VALUE.to_owned(), array: Arc::new(array), is_bool: false };
-    let table = GridTable::new(opened.name(id), vec![column], Arc::clone(opened.location.storage()))?;
+    let table = GridTable::try_new(opened.name(id), vec![column], Arc::clone(opened.location.storage()))?;
     let table = table.with_metadata(metadata);
     let mut table = match stored {
         Some(stored) => table.with_stored_bytes(stored),

@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tesselle_core::driver::parallel;
 use tesselle_core::{Result, Within};
 
-use super::encode::{Encoded, Encoder, cut};
+use super::encode::{Encoded, Encoder, cut, has_long_parts, parts};
 use crate::meta::geometry::Grid;
 use crate::meta::index::Codec;
 
@@ -34,13 +34,31 @@ impl<'r> Bands<'r> {
         self.spare.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The place of a chunk, counted from the first band, on the grid, and the rows of its band.
+    fn locate(&self, number: u64) -> (Vec<u64>, &'r [u8]) {
+        let (band, rest) = (number / self.per_band, number % self.per_band);
+        let chunk = self.grid.chunk_at((self.first + band) * self.per_band + rest);
+        let start = band as usize * self.band_bytes;
+        (chunk, self.rows.within(start..self.rows.len().min(start + self.band_bytes)))
+    }
+
+    /// Whether payloads are long parts of the rows, which need neither a computation nor a copy.
+    pub(super) fn are_parts(&self) -> Result<bool> {
+        let stored_as_given = self.encoder.codec == Codec::Raw && !self.encoder.statistics;
+        Ok(stored_as_given && has_long_parts(&self.grid, self.rows)?)
+    }
+
+    /// The place of a chunk, counted from the first band, on the grid, and its parts in the rows.
+    pub(super) fn parts(&self, number: u64) -> Result<(Vec<u64>, Vec<&'r [u8]>)> {
+        let (chunk, rows) = self.locate(number);
+        let parts = parts(&self.grid, &chunk, rows)?;
+        Ok((chunk, parts))
+    }
+
     /// Encodes the chunks of these numbers, counted from the first band.
     pub(super) fn encode(&self, chunks: Range<u64>) -> Result<Vec<EncodedChunk<'r>>> {
         parallel::try_map_with(chunks, Vec::new, |scratch, number| {
-            let (band, rest) = (number / self.per_band, number % self.per_band);
-            let chunk = self.grid.chunk_at((self.first + band) * self.per_band + rest);
-            let start = band as usize * self.band_bytes;
-            let rows = self.rows.within(start..self.rows.len().min(start + self.band_bytes));
+            let (chunk, rows) = self.locate(number);
             let encoded = if self.encoder.codec == Codec::Raw {
                 let mut buffer = self.spare().pop().unwrap_or_default();
                 let cells = match cut(&self.grid, &chunk, rows, &mut buffer)? {

@@ -1,6 +1,6 @@
 //! Tracking of row coordinates: whether they are row-major, and their shape.
 
-use tesselle_core::{Action, Error, Result};
+use tesselle_core::{Action, Error, Result, Within};
 
 /// Checks that coordinates run through a box in row-major order, and determines the extents that were not given.
 #[derive(Debug, Clone)]
@@ -24,8 +24,7 @@ impl CellCounter {
     }
 
     fn step(&mut self, columns: &[&[i64]], row: usize) -> Result<()> {
-        let coordinate =
-            |axis: usize| columns.get(axis).and_then(|column| column.get(row)).copied().unwrap_or(0);
+        let coordinate = |axis: usize| columns[axis].value(row);
         if !self.started {
             self.started = true;
             self.origin = (0..columns.len()).map(coordinate).collect();

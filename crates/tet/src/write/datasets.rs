@@ -141,8 +141,7 @@ impl Writer {
         while next < grid.chunks {
             self.driver.check_canceled()?;
             let end = self.batch_end(file, source, grid, next);
-            let Some(output) = self.datasets.get(id) else { break };
-            let (encoder, driver) = (output.encoder(), &self.driver);
+            let (encoder, driver) = (self.datasets.at(id)?.encoder(), &self.driver);
             let copied = driver
                 .try_map(next..end, |linear| copy_chunk(file, source, grid, linear, encoder, copying))?;
             for (chunk, codec, payload, statistics) in copied {

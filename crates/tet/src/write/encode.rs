@@ -10,6 +10,9 @@ use crate::meta::geometry::Grid;
 use crate::meta::index::Codec;
 use crate::meta::statistics::ChunkStatistics;
 
+/// Many parts shorter than this take the system longer than one copy of them.
+const SHORTEST_PART: usize = 1 << 10;
+
 /// How the chunks of one dataset are encoded.
 #[derive(Debug, Clone)]
 pub(crate) struct Encoder {
@@ -61,6 +64,30 @@ pub(crate) fn cut<'a>(
     rows: &'a [u8],
     buffer: &mut Vec<u8>,
 ) -> Result<Option<&'a [u8]>> {
+    let (copy, src) = copy_of(grid, chunk, rows)?;
+    let size = copy.bytes();
+    if copy.is_one_run() {
+        return src.get(..size).map(Some).ok_or_else(short);
+    }
+    buffer.resize(size, 0);
+    copy.copy(src, buffer)?;
+    Ok(None)
+}
+
+/// Whether whole chunks consist of parts of the rows that are long enough to be written without a copy.
+pub(crate) fn has_long_parts(grid: &Grid, rows: &[u8]) -> Result<bool> {
+    let (copy, _) = copy_of(grid, &vec![0; grid.rank()], rows)?;
+    Ok(copy.run() >= SHORTEST_PART)
+}
+
+/// The parts of a chunk in the rows of its band, in order.
+pub(crate) fn parts<'a>(grid: &Grid, chunk: &[u64], rows: &'a [u8]) -> Result<Vec<&'a [u8]>> {
+    let (copy, src) = copy_of(grid, chunk, rows)?;
+    copy.source_runs(src)
+}
+
+/// The copy of a chunk out of the rows of its band, and the rows from its first element on.
+fn copy_of<'a>(grid: &Grid, chunk: &[u64], rows: &'a [u8]) -> Result<(BoxCopy, &'a [u8])> {
     let extents = grid.extents(chunk);
     let axes = extents.iter().zip(chunk).zip(grid.shape.iter().zip(&grid.chunk_shape)).enumerate().map(
         |(axis, ((len, at), (extent, edge)))| AxisCopy {
@@ -72,14 +99,13 @@ pub(crate) fn cut<'a>(
             dst_extent: *len,
         },
     );
+    let size = usize::try_from(grid.chunk_bytes(chunk));
+    size.map_err(|_| Error::limit("a chunk exceeds the address space"))?;
     let copy = BoxCopy::new(axes, grid.dtype.size());
-    let size = usize::try_from(grid.chunk_bytes(chunk))
-        .map_err(|_| Error::limit("a chunk exceeds the address space"))?;
-    let short = || Error::internal("a band is shorter than its chunks");
-    if copy.is_one_run() {
-        return rows.get(copy.src_start..copy.src_start + size).map(Some).ok_or_else(short);
-    }
-    buffer.resize(size, 0);
-    copy.copy(rows.get(copy.src_start..).ok_or_else(short)?, buffer)?;
-    Ok(None)
+    let src = rows.get(copy.src_start..).ok_or_else(short)?;
+    Ok((copy, src))
+}
+
+fn short() -> Error {
+    Error::internal("a band is shorter than its chunks")
 }

@@ -1,6 +1,6 @@
 //! The end of a write: index rows, footer, commit.
 
-use tesselle_core::{Error, Result, Summary};
+use tesselle_core::{At, Error, Result, Summary};
 
 use super::spec::FooterSpec;
 use super::writer::{Output, Writer};
@@ -54,7 +54,7 @@ impl Writer {
         let mut at = self.superblock.chunk_index_offset + Header::LEN as u64;
         let mut part = Vec::with_capacity(ROWS_AT_ONCE * Row::LEN);
         for id in self.order.clone() {
-            let Some(output) = self.datasets.get(id) else { continue };
+            let output = self.datasets.at(id)?;
             for (linear, slot) in (0_u64..).zip(&output.slots) {
                 let Some(slot) = slot else { continue };
                 let coordinates = output.grid.chunk_at(linear);

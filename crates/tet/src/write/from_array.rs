@@ -21,7 +21,7 @@ pub(crate) fn from_array(request: ArrayRequest<'_>, driver: &Driver) -> Result<W
     request.expect_whole(NAME)?;
     let lost_origin = request.lost_origin();
     let ArrayRequest { target, array, facts, options, .. } = request;
-    let mut planned = Planned::new(array, &facts, &options)?;
+    let mut planned = Planned::try_new(array, &facts, &options)?;
     planned.fitted.lost.extend(lost_origin);
     write(target.location(NAME)?, vec![planned], options.overwrite, driver)
 }
@@ -29,7 +29,7 @@ pub(crate) fn from_array(request: ArrayRequest<'_>, driver: &Driver) -> Result<W
 /// Writes several arrays into one file. A file has no attributes, its datasets have.
 pub(crate) fn from_arrays(request: ArraysRequest<'_>, driver: &Driver) -> Result<Written> {
     let ArraysRequest { location, arrays, attributes, options } = request;
-    let plan = arrays.iter().map(|one| Planned::new(one.array, &one.facts(), &one.options(&options)));
+    let plan = arrays.iter().map(|one| Planned::try_new(one.array, &one.facts(), &one.options(&options)));
     let mut planned = plan.collect::<Result<Vec<_>>>()?;
     if let Some(first) = planned.first_mut() {
         first.fitted.lost.extend(attributes.iter().map(|one| format!("the attribute '{}'", one.name)));
@@ -46,7 +46,7 @@ struct Planned<'a> {
 }
 
 impl<'a> Planned<'a> {
-    fn new(source: &'a dyn ArrayView, facts: &TableFacts, options: &WriteOptions) -> Result<Self> {
+    fn try_new(source: &'a dyn ArrayView, facts: &TableFacts, options: &WriteOptions) -> Result<Self> {
         let value = Field::new("value", source.dtype().arrow(), false);
         let types = check_types(NAME, [(&value, fit(value.data_type()))])?;
         let settings = SinkSettings::try_new(options, facts)?;

@@ -157,7 +157,7 @@ impl TetSink {
 impl Sink for TetSink {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         if batch.num_columns() != self.roles.axes.len() + self.roles.values.len() {
-            return Err(Error::invalid("a batch has other columns than the sink"));
+            return Err(Error::invalid("a batch has different columns than the sink"));
         }
         let at = self.coordinates(batch)?;
         let ordered = self.settings.order == RowOrder::RowMajor;

@@ -162,6 +162,10 @@ impl Writer {
         self.datasets.get(id).ok_or_else(|| Error::invalid(format!("there is no dataset {id}")))
     }
 
+    fn output_mut(&mut self, id: usize) -> Result<&mut Output> {
+        self.datasets.get_mut(id).ok_or_else(|| Error::internal("a dataset is missing"))
+    }
+
     /// Writes one chunk: the clipped box in row-major order, little-endian. Chunks may come in any order; payloads are
     /// stored in that order.
     pub fn put_chunk(&mut self, id: usize, chunk: &[u64], bytes: &[u8]) -> Result<()> {
@@ -180,6 +184,18 @@ impl Writer {
 
     /// Appends an encoded chunk and records its position.
     pub(super) fn append_encoded(&mut self, id: usize, chunk: &[u64], encoded: &Encoded<'_>) -> Result<()> {
+        self.append_parts(id, chunk, encoded.codec, &[&encoded.payload])?;
+        let output = self.output_mut(id)?;
+        if let (Some(all), Some(statistics)) = (&mut output.statistics, &encoded.statistics)
+            && let Some(linear) = output.grid.linear(chunk)
+        {
+            all.add(linear, statistics.clone());
+        }
+        Ok(())
+    }
+
+    /// Appends the payload of a chunk, in parts, and records its position.
+    fn append_parts(&mut self, id: usize, chunk: &[u64], codec: Codec, parts: &[&[u8]]) -> Result<()> {
         let output = self.output(id)?;
         let linear = output
             .grid
@@ -192,22 +208,19 @@ impl Writer {
                 output.dataset.name
             )));
         }
-        if self.alignment != Alignment::Packed && encoded.codec == Codec::Raw {
+        if self.alignment != Alignment::Packed && codec == Codec::Raw {
             let at = self.staged.position();
             self.zeros(at.next_multiple_of(size) - at)?;
         }
         let slot = Slot {
             offset: self.staged.position(),
-            stored_len: encoded.payload.len() as u64,
-            codec: encoded.codec,
+            stored_len: parts.iter().map(|part| part.len() as u64).sum(),
+            codec,
         };
-        self.staged.write(&encoded.payload)?;
-        let output = self.datasets.get_mut(id).ok_or_else(|| Error::internal("a dataset is missing"))?;
+        self.staged.write_parts(parts)?;
+        let output = self.output_mut(id)?;
         if let Some(place) = usize::try_from(linear).ok().and_then(|linear| output.slots.get_mut(linear)) {
             *place = Some(slot);
-        }
-        if let (Some(all), Some(chunk)) = (&mut output.statistics, &encoded.statistics) {
-            all.add(linear, chunk.clone());
         }
         Ok(())
     }
@@ -280,6 +293,14 @@ impl Writer {
         let group = (GROUP / chunk).clamp(threads * 2, threads * 64);
         driver.install(|| {
             let (mut next, mut pending) = (0, Vec::new());
+            if bands.are_parts()? {
+                next = count * bands.per_band;
+                for number in 0..next {
+                    driver.check_canceled()?;
+                    let (chunk, parts) = bands.parts(number)?;
+                    self.append_parts(id, &chunk, Codec::Raw, &parts)?;
+                }
+            }
             while next < count * bands.per_band || !pending.is_empty() {
                 driver.check_canceled()?;
                 let end = (next + group).min(count * bands.per_band);

@@ -79,7 +79,9 @@ pub(crate) fn cases() -> Vec<Case> {
 pub(crate) fn driver() -> Driver {
     static DRIVER: OnceLock<Driver> = OnceLock::new();
     DRIVER
-        .get_or_init(|| Driver::new(&DriverOptions::default().with_threads(2).with_memory(64 << 20)).unwrap())
+        .get_or_init(|| {
+            Driver::try_new(&DriverOptions::default().with_threads(2).with_memory(64 << 20)).unwrap()
+        })
         .clone()
 }
 

@@ -355,3 +355,52 @@ fn wide_bands_of_compressed_chunks_read_right() {
     assert!(got == cells);
     assert!(tensor(&file, 0).unwrap() == cells);
 }
+
+#[test]
+fn rows_give_the_same_file_as_chunks() {
+    // Parts of rows that are written without a copy, short ones, and whole bands; the last chunks are smaller.
+    for (columns, edge) in [(1500, 600), (1500, 200), (1536, 512), (700, 700)] {
+        for alignment in [Alignment::Packed, Alignment::Gaps] {
+            let (shape, chunk) = ([70_u64, columns], [32_u64, edge]);
+            let cells: Vec<u8> = (0..shape[0] * shape[1]).flat_map(|i| (i as u16).to_le_bytes()).collect();
+            let specs = [
+                DatasetSpec::new("odd", DType::U8, [5]),
+                DatasetSpec::new("data", DType::U16, shape).chunk_shape(chunk),
+            ];
+            let write = |fill: &dyn Fn(&mut Writer)| {
+                let (storage, target) = memory();
+                let options = WriterOptions::default().with_alignment(alignment);
+                let mut writer = Writer::create(&target, &specs, options, &driver()).unwrap();
+                writer.push_rows(0, b"12345").unwrap();
+                fill(&mut writer);
+                writer.finish().unwrap();
+                storage.get("data.tet").unwrap()
+            };
+            let by_rows = write(&|writer| {
+                // More than one call, in the middle of a row and of a band.
+                let (first, second) = cells.split_at(cells.len() / 3 + 1);
+                writer.push_rows(1, first).unwrap();
+                writer.push_rows(1, second).unwrap();
+            });
+            let at_once = write(&|writer| writer.push_rows(1, &cells).unwrap());
+            let by_chunks = write(&|writer| {
+                for row in 0..shape[0].div_ceil(chunk[0]) {
+                    for column in 0..shape[1].div_ceil(chunk[1]) {
+                        let rows = row * chunk[0]..((row + 1) * chunk[0]).min(shape[0]);
+                        let columns = column * chunk[1]..((column + 1) * chunk[1]).min(shape[1]);
+                        let bytes: Vec<u8> = rows
+                            .flat_map(|row| {
+                                let start = (row * shape[1] + columns.start) as usize * 2;
+                                &cells[start..start + (columns.end - columns.start) as usize * 2]
+                            })
+                            .copied()
+                            .collect();
+                        writer.put_chunk(1, &[row, column], &bytes).unwrap();
+                    }
+                }
+            });
+            assert!(by_rows == by_chunks && at_once == by_chunks, "{columns} {edge} {alignment:?}");
+            assert!(tensor(&open_bytes(by_rows).unwrap(), 1).unwrap() == cells);
+        }
+    }
+}

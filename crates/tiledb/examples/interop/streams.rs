@@ -12,7 +12,7 @@ use crate::data::{batch, batch_of, mix, nullable, numbers, various};
 use crate::{Cases, Result};
 
 fn write_stream(cases: &Cases, name: &str, rows: &RecordBatch, settings: &[(&str, &str)]) -> Result {
-    let driver = Driver::new(&DriverOptions::default().with_threads(2).with_memory(64 << 20))?;
+    let driver = Driver::try_new(&DriverOptions::default().with_threads(2).with_memory(64 << 20))?;
     let mut options = WriteOptions::default();
     for (name, value) in settings {
         options.settings.set(*name, *value);

@@ -38,7 +38,7 @@ struct Early {
 }
 
 impl Projection {
-    pub(crate) fn new(array: &Array, scan: &Scan) -> Result<Self> {
+    pub(crate) fn try_new(array: &Array, scan: &Scan) -> Result<Self> {
         let mut columns: Vec<Column> = Vec::new();
         if let Some(predicate) = &scan.predicate {
             for name in predicate.columns() {

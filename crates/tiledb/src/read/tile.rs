@@ -80,7 +80,7 @@ impl VarCells {
 
 impl FieldTiles {
     /// Prepares a field. Special columns and legacy coordinates are read with the filters of coordinates.
-    pub(crate) fn new(array: &Array, fragment: &Fragment, field: Field) -> Result<Self> {
+    pub(crate) fn try_new(array: &Array, fragment: &Fragment, field: Field) -> Result<Self> {
         let schema = &fragment.schema;
         let (is_var, nullable) = fragment.shape_of(field);
         let missing = || Error::internal(format!("a fragment has no {field:?}"));

@@ -49,7 +49,7 @@ pub(crate) fn rewrite(
         return Ok(None);
     }
     refuse_foreign(target)?;
-    let staged = StagedFolder::new(target)?;
+    let staged = StagedFolder::try_new(target)?;
     let mut job = Job { open, driver, upgrade, out: Rewritten::default() };
     let done = if is_group(source)? {
         job.group(source, staged.location(), open.limits.depth)?;

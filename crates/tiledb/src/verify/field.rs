@@ -80,7 +80,7 @@ impl<'a> Checker<'a> {
             fragment,
             field,
             name: field_name(fragment, field),
-            tiles: ColumnTiles::Field(Arc::new(FieldTiles::new(array, fragment, field)?)),
+            tiles: ColumnTiles::Field(Arc::new(FieldTiles::try_new(array, fragment, field)?)),
             kind,
             presence,
             statistics: fragment.statistics(field)?,

@@ -18,7 +18,7 @@ pub(super) struct Mark {
 }
 
 impl Mark {
-    pub(super) fn new(fragment: &Location) -> Result<Self> {
+    pub(super) fn try_new(fragment: &Location) -> Result<Self> {
         if let Some(folder) = fragment.parent() {
             folder.storage().create_dir(folder.path())?;
         }

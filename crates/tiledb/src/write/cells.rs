@@ -189,7 +189,11 @@ fn gather_fixed(data: &[u8], size: usize, indexes: &[u32]) -> Vec<u8> {
     fn by_width<const N: usize>(data: &[u8], indexes: &[u32]) -> Vec<u8> {
         let (cells, _) = data.as_chunks::<N>();
         // One size for all: a slice of a cell would be copied by a call each.
-        let cell = |index: &u32| cells.get(*index as usize).copied().unwrap_or([0; N]);
+        let cell = |index: &u32| {
+            let cell = cells.get(*index as usize);
+            debug_assert!(cell.is_some(), "cell {index} of {}", cells.len());
+            cell.copied().unwrap_or([0; N])
+        };
         indexes.iter().map(cell).collect::<Vec<[u8; N]>>().into_flattened()
     }
     match size {

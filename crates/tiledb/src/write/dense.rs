@@ -162,7 +162,8 @@ impl Tiler<'_> {
         loop {
             jobs.push(Job { index: index.clone(), source });
             let part = self.part(&index)?;
-            source += part.cells().and_then(|cells| usize::try_from(cells).ok()).unwrap_or(usize::MAX);
+            let cells = part.cells().and_then(|cells| usize::try_from(cells).ok());
+            source += cells.ok_or_else(|| Error::limit("a part of a tile has too many cells"))?;
             if !advance(&mut index, &span, self.grid.tile_order) {
                 return Ok(jobs);
             }
@@ -256,9 +257,7 @@ impl Tiler<'_> {
             }
             let mut wrapped = true;
             for axis in &outer {
-                let (Some(digit), Some(limit)) = (odometer.get_mut(*axis), part_lens.get(*axis)) else {
-                    break;
-                };
+                let (digit, limit) = (&mut odometer[*axis], &part_lens[*axis]);
                 let (tile_step, source_step) = (tile_steps[*axis], source_steps[*axis]);
                 *digit += 1;
                 run.tile += tile_step;

@@ -152,7 +152,7 @@ impl FragmentWriter {
         };
         let folder = plan.array.join(&commit::fragment_path(&name));
         abandoned::remove(&plan.array, &folder)?;
-        let mark = Some(Mark::new(&folder)?);
+        let mark = Some(Mark::try_new(&folder)?);
         let registered = folder.storage().stage(folder.path())?;
         folder.storage().create_dir(folder.path())?;
         let mut writer = Self {

@@ -115,6 +115,11 @@ impl SinkSettings {
         Ok(self.filters.clone().unwrap_or_else(default))
     }
 
+    /// Whether the filters of an attribute are left to the writer.
+    pub(super) fn leaves_filters(&self, column: &str) -> bool {
+        self.filters.is_none() && self.raw.get(&format!("filters.{column}")).is_none()
+    }
+
     /// The filters of `name`, one of coords, offsets and validity, if set.
     pub(super) fn common_filters(&self, name: &str) -> Result<Option<Pipeline>> {
         let text = self.raw.get(&format!("{name}_filters"));

@@ -80,7 +80,8 @@ pub(super) fn fit(data_type: &DataType) -> Fit {
         D::Date64 => Fit::As(D::Timestamp(TimeUnit::Millisecond, None)),
         D::Time32(_) | D::Time64(_) => Fit::refused(D::Int64),
         D::Decimal32(..) | D::Decimal64(..) | D::Decimal128(..) | D::Decimal256(..) => Fit::refused(D::Utf8),
-        D::Struct(_) | D::Map(..) | D::Union(..) | D::Null => Fit::Refused(None),
+        D::Null => Fit::refused(D::Utf8),
+        D::Struct(_) | D::Map(..) | D::Union(..) => Fit::Refused(None),
         other => Fit::As(other.clone()),
     }
 }

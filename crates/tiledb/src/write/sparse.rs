@@ -183,7 +183,7 @@ impl ArrayWriter {
 
     /// The cells in global order, with duplicates resolved.
     fn ordered(&self, coords: &[Cells], versions: bool, options: &SparseOptions) -> Result<Vec<u32>> {
-        let order = GlobalOrder::new(&self.schema, coords)?;
+        let order = GlobalOrder::try_new(&self.schema, coords)?;
         let Ordered { mut indexes, repeats } = if options.in_global_order {
             order.checked()?.map_err(|row| {
                 Error::invalid(format!("row {row} is not in the global order of the array"))

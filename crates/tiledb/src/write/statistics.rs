@@ -54,7 +54,7 @@ pub(crate) fn of_tile(
     let mut stats =
         TileStats { cells: real.iter().map(|run| run.len() as u64).sum(), ..TileStats::default() };
     if let (true, Some(validity)) = (presence.nulls, &tile.validity) {
-        let valid = |run: &Range<usize>| validity.get(run.clone()).unwrap_or_default().iter();
+        let valid = |run: &Range<usize>| validity.within(run.clone()).iter();
         stats.nulls = real.iter().flat_map(valid).filter(|valid| **valid == 0).count() as u64;
     }
     if !presence.min_max && !presence.sum {
@@ -119,7 +119,7 @@ fn is_byte_string(kind: CellType) -> bool {
 }
 
 fn is_valid(tile: &TileCells, index: usize) -> bool {
-    tile.validity.as_ref().is_none_or(|validity| validity.get(index).is_some_and(|valid| *valid != 0))
+    tile.validity.as_ref().is_none_or(|validity| validity.value(index) != 0)
 }
 
 fn string_min_max<'a>(mut cells: impl Iterator<Item = &'a [u8]>, stats: &mut TileStats) {

@@ -22,7 +22,7 @@ fn non_ascii_strings_are_ordered_as_by_the_original_engine() {
         let source = Location::local(data.join(case).join("array")).unwrap();
         let options = OpenOptions::default().with_text_as_binary(true);
         let table = crate::TileDb.open(&source, &options).unwrap().default_table().unwrap();
-        let driver = Driver::new(&DriverOptions::default().with_threads(1)).unwrap();
+        let driver = Driver::try_new(&DriverOptions::default().with_threads(1)).unwrap();
         let batches: Result<Vec<_>, _> = scan(&*table, &Scan::all(), &driver, Order::Plan).unwrap().collect();
         // Reversed, so that sorting has work to do.
         let batches: Vec<_> = batches.unwrap().iter().map(reversed).collect();

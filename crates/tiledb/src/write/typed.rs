@@ -79,7 +79,7 @@ impl WriteOptions {
         Self(self.0.with("dups", allowed))
     }
 
-    /// Sets the filters of all attributes, as [`filters_from_str`](crate::filter::filters_from_str) reads them `[default: byteshuffle,zstd:3 for numbers, zstd:3 for bytes and strings]`.
+    /// Sets the filters of all attributes, as [`filters_from_str`](crate::filter::filters_from_str) reads them `[default: byteshuffle,zstd:3 for numbers, zstd:3 for bytes and strings, dictionary,zstd:3 for strings that repeat]`.
     pub fn filters(self, filters: &str) -> Self {
         Self(self.0.with("filters", filters))
     }

@@ -1,4 +1,4 @@
-//! Windows of tiles without filters: only the chunks with the requested rows are fetched, however the tile is cut.
+//! Windows of tiles: without filters only the chunks with the requested rows are fetched, however the tile is cut.
 
 use std::sync::Arc;
 
@@ -19,13 +19,13 @@ fn cell(row: u64, column: u64) -> i32 {
     (row * SHAPE[1] + column) as i32
 }
 
-fn array() -> (MemoryStorage, Location) {
+fn array(filters: &str) -> (MemoryStorage, Location) {
     let cells: Vec<i32> = (0..SHAPE[0]).flat_map(|row| (0..SHAPE[1]).map(move |c| cell(row, c))).collect();
     let source = MemoryArray::from_slice(&cells, SHAPE).unwrap();
     let storage = MemoryStorage::new();
     let location = Location::new(Arc::new(storage.clone()), "array");
     let mut options = WriteOptions::default().with_table("t".to_owned());
-    options.settings.set("filters", "none");
+    options.settings.set("filters", filters);
     options.settings.set("extent", EXTENT.to_string());
     let target = WriteTarget::Location(location.clone());
     TileDb.write_array(ArrayRequest::new(target, &source, options), &support::driver()).unwrap();
@@ -65,8 +65,15 @@ fn check_windows(location: &Location) {
 }
 
 #[test]
+fn windows_of_filtered_tiles_are_those_of_the_grid() {
+    for filters in ["zstd", "byteshuffle,zstd", "double-delta,md5", "bit-width-reduction,lz4"] {
+        check_windows(&array(filters).1);
+    }
+}
+
+#[test]
 fn a_window_fetches_the_chunks_of_its_rows() {
-    let (_, location) = array();
+    let (_, location) = array("none");
     check_windows(&location);
     let one_chunk = check(&location, span(10, 20, 1), span(3, 9, 1));
     assert_eq!(one_chunk, CHUNK as u64 + 12);
@@ -80,7 +87,7 @@ fn a_window_fetches_the_chunks_of_its_rows() {
 
 #[test]
 fn tiles_that_are_cut_otherwise_are_read_whole() {
-    let (storage, location) = array();
+    let (storage, location) = array("none");
     let mut tiles = 0;
     for path in storage.paths().iter().filter(|path| path.ends_with("/a0.tdb")) {
         let stored = storage.get(path).unwrap();

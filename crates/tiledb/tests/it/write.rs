@@ -5,11 +5,12 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use arrow_array::{Array, ArrayRef, Float64Array, Int32Array, RecordBatch, StringArray};
+use arrow_select::concat::concat_batches;
 use tesselle_core::storage::MemoryStorage;
 use tesselle_core::testing::FaultyStorage;
 use tesselle_core::{
     ArrayRequest, Comparison, Container, Format, Location, OpenOptions, Predicate, Result, Scan, Secret,
-    Storage, WriteOptions, WriteTarget,
+    Settings, Storage, WriteOptions, WriteRequest, WriteTarget,
 };
 use tesselle_tiledb::filter::{Filter, Key};
 use tesselle_tiledb::write::{
@@ -105,7 +106,7 @@ fn dense_boxes_come_back_in_every_order() {
             let given = batch([("a", ints(0..90)), ("s", strings)]);
             array.write_dense(&[range(-2, 6), range(0, 9)], &given, CellOrder::RowMajor, None).unwrap();
             let found = read(&*open(&location, &OpenOptions::default()), &Scan::all()).unwrap();
-            let found = arrow_select::concat::concat_batches(&found[0].schema(), &found).unwrap();
+            let found = concat_batches(&found[0].schema(), &found).unwrap();
             assert_eq!(found.column_by_name("a").unwrap(), given.column(0));
             assert_eq!(
                 found.column_by_name("s").unwrap().as_string::<i32>(),
@@ -393,7 +394,7 @@ fn arrays_of_other_formats_come_over_tile_by_tile() {
     use tesselle_core::testing::TiledArray;
 
     let cells: Vec<u8> = (0..11 * 7 * 3).flat_map(|i: i32| i.to_le_bytes()).collect();
-    let source = TiledArray::new(DType::I32, &[11, 7, 3], &[4, 3, 2], &cells).unwrap();
+    let source = TiledArray::try_new(DType::I32, &[11, 7, 3], &[4, 3, 2], &cells).unwrap();
     let location = place();
     let mut options = WriteOptions::default().with_table("t".to_owned());
     options.settings.set("filters", "byteshuffle,zstd:3");
@@ -404,7 +405,7 @@ fn arrays_of_other_formats_come_over_tile_by_tile() {
     let summary = write(location.clone(), &options).unwrap().summary;
     assert_eq!((summary.rows, summary.pieces), (231, 18));
     let found = read(&*open(&location, &OpenOptions::default()), &Scan::all()).unwrap();
-    let found = arrow_select::concat::concat_batches(&found[0].schema(), &found).unwrap();
+    let found = concat_batches(&found[0].schema(), &found).unwrap();
     let values = found.column_by_name("t").unwrap().as_primitive::<Int32Type>();
     assert_eq!(values.values().to_vec(), (0..231).collect::<Vec<i32>>());
     options.settings.set("color", "red");
@@ -646,4 +647,38 @@ fn a_list_of_metadata_to_vacuum_removes_nothing_else() {
     assert_eq!(std::fs::read_dir(&meta).unwrap().count(), 1);
     let read = open(&location, &OpenOptions::default()).describe().unwrap().metadata;
     assert_eq!(read["k"]["value"], 7, "{read}");
+}
+
+#[test]
+fn strings_that_repeat_are_written_with_a_dictionary() {
+    let text = |value: &dyn Fn(usize) -> Option<String>| -> ArrayRef {
+        Arc::new((0..1030).map(value).collect::<StringArray>())
+    };
+    let rows = batch([
+        ("few", text(&|row| Some(format!("{:>width$}", row % 5, width = row % 5 * 12)))),
+        ("nullable", text(&|row| (row % 3 > 0).then(|| format!("value {}", row % 7)))),
+        ("later_empty", text(&|row| Some(if row < 250 { format!("{}", row % 2) } else { String::new() }))),
+        ("later_distinct", text(&|row| Some(if row < 500 { "same".to_owned() } else { format!("{row}") }))),
+        ("distinct", text(&|row| Some(format!("row {row}")))),
+        ("number", ints(0..1030)),
+    ]);
+    let chosen = |settings: &[&str]| {
+        let location = place();
+        let options = WriteOptions::default().with_settings(Settings::from_pairs(settings).unwrap());
+        let request = WriteRequest::new(WriteTarget::Location(location.clone()), rows.schema(), options);
+        let mut sink = TileDb.start(request, &support::driver()).unwrap().sink;
+        for start in (0..1030).step_by(103) {
+            sink.write(&rows.slice(start, 103)).unwrap();
+        }
+        sink.finish().unwrap();
+        let array = open(&location, &OpenOptions::default());
+        let names: Vec<&str> = rows.schema_ref().fields().iter().map(|field| field.name().as_str()).collect();
+        let read = read(&*array, &Scan::all().columns(names)).unwrap();
+        assert_eq!(concat_batches(&rows.schema(), &read).unwrap(), rows);
+        let info = array.describe().unwrap().to_json().to_string();
+        info.matches("dictionary").count()
+    };
+    assert_eq!(chosen(&["extent=100"]), 4);
+    assert_eq!(chosen(&["extent=100", "filters.few=zstd"]), 3);
+    assert_eq!(chosen(&["extent=100", "filters=zstd"]), 0);
 }

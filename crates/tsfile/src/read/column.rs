@@ -38,8 +38,7 @@ impl Strings {
 
     /// The bytes of string `i`.
     pub(crate) fn get(&self, i: usize) -> &[u8] {
-        let bound = |i: usize| self.offsets.get(i).map(|n| *n as usize);
-        bound(i).zip(bound(i + 1)).and_then(|(from, to)| self.data.get(from..to)).unwrap_or_default()
+        self.data.within(self.offsets.value(i) as usize..self.offsets.value(i + 1) as usize)
     }
 
     fn push(&mut self, bytes: &[u8]) -> Result<()> {

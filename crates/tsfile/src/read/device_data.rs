@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tesselle_core::{Error, Result};
+use tesselle_core::{At, Error, Result};
 
 use super::TIME;
 use super::file::{Chunk, Device, File, Series};
@@ -42,8 +42,8 @@ impl DeviceData {
         let mut data = Self { path: path.to_string(), ..Self::default() };
         let mut by_name: BTreeMap<Arc<str>, usize> = BTreeMap::new();
         for (file, device) in places {
-            let Some(entry) = archive.files.get(*file) else { continue };
-            let Some(device) = entry.file.devices.get(*device) else { continue };
+            let entry = archive.files.at(*file)?;
+            let device = entry.file.devices.at(*device)?;
             let series = entry.file.series(device)?;
             data.add(*file, entry, device, series, &mut by_name)?;
         }
@@ -86,7 +86,8 @@ impl DeviceData {
             if at == self.columns.len() {
                 let (data_type, statistics) = (column.data_type, column.statistics.take());
                 self.columns.push(ColumnData { name, data_type, chunks: Vec::new(), statistics });
-            } else if let Some(known) = self.columns.get_mut(at) {
+            } else {
+                let known = self.columns.at_mut(at)?;
                 known.statistics = None;
                 if known.data_type != column.data_type {
                     let (a, b) = (known.data_type.name(), column.data_type.name());
@@ -96,7 +97,7 @@ impl DeviceData {
                 }
             }
             let deletions = matching(&column.name);
-            let Some(target) = self.columns.get_mut(at) else { continue };
+            let target = self.columns.at_mut(at)?;
             for chunk in column.chunks.into_iter().filter(|c| c.statistics.count > 0) {
                 let deleted = in_force(&deletions, &chunk);
                 if deleted.parts().is_empty() {

@@ -90,7 +90,7 @@ impl PageFinder {
                     self.need_page_headers(input)?
                 }
                 Phase::PageHeaders => {
-                    self.take_page_headers(input, given);
+                    self.take_page_headers(input, given)?;
                     let wanted = self.need_page_headers(input)?;
                     if wanted.is_empty() {
                         self.phase = Phase::Chunks;
@@ -148,20 +148,20 @@ impl PageFinder {
         going.map(|(task, range)| input.bytes(task, range)).collect()
     }
 
-    fn take_page_headers(&mut self, input: &TaskInput, fetched: Vec<Bytes>) {
+    fn take_page_headers(&mut self, input: &TaskInput, fetched: Vec<Bytes>) -> Result<()> {
         let mut fetched = fetched.into_iter();
         let round = self.round;
         let chunks = input.chunks.iter().zip(&self.headers);
         for ((task, header), place) in chunks.zip(&mut self.walks).filter(|((task, _), _)| round.has(task)) {
             let Some(walk) = place.as_mut().filter(|walk| !walk.need().is_empty()) else { continue };
-            let (Some((header, _)), Ok((_, facts)), Some(bytes)) = (header, input.file(task), fetched.next())
-            else {
-                continue;
+            let (Some((header, _)), Some(bytes)) = (header, fetched.next()) else {
+                return Err(Error::internal("a page header was not fetched"));
             };
-            if walk.take(header, facts.version, &bytes) == WalkState::GivenUp {
+            if walk.take(header, input.file(task)?.1.version, &bytes) == WalkState::GivenUp {
                 *place = None;
             }
         }
+        Ok(())
     }
 
     /// The chunks of this round that are read whole.

@@ -47,8 +47,9 @@ impl DeviceRows<'_> {
                 TableColumn::Constant(value) => ColumnOrigin::Constant(value),
                 TableColumn::Column(index, data_type) => {
                     let both = data.columns.get(index).zip(slots.get_mut(index));
-                    let (column, slot) =
-                        both.ok_or_else(|| Error::internal("a table has a column that its device has not"))?;
+                    let (column, slot) = both.ok_or_else(|| {
+                        Error::internal("a table has a column that its device does not have")
+                    })?;
                     ColumnOrigin::Slot(*slot.get_or_insert_with(|| {
                         projected_slots.push((Arc::clone(&column.name), data_type));
                         projected_slots.len() - 1

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, StringArray};
 use arrow_schema::DataType as ArrowType;
-use tesselle_core::{Error, Result};
+use tesselle_core::{Error, Result, Within};
 
 /// A string column as runs of rows with the same value. Neighbors are usually equal.
 pub(super) struct Labels {
@@ -88,7 +88,7 @@ fn is_only(strings: &StringArray, value: Option<&str>) -> bool {
     let odd = |(at, i): &(&i32, i32)| at.wrapping_sub(first) != i.wrapping_mul(step);
     let even = offsets.iter().zip(0_i32..).filter(odd).count() == 0;
     let bounds = first as usize..offsets.last().copied().unwrap_or(0) as usize;
-    let bytes = strings.value_data().get(bounds).unwrap_or_default();
+    let bytes = strings.value_data().within(bounds);
     let repeats = bytes.get(value.len()..) == bytes.get(..bytes.len().saturating_sub(value.len()));
     even && repeats && bytes.starts_with(value.as_bytes())
 }

@@ -44,7 +44,7 @@ pub(crate) struct KnownDevice {
 pub(crate) const ROWS: &str = "";
 
 impl Resumed {
-    /// Takes up an opened file. A data directory and a file with deletions side_file it are refused.
+    /// Takes up an opened file. A data directory and a file with a deletion file next to it are refused.
     pub(crate) fn try_new(archive: &Arc<Archive>) -> Result<Self> {
         let [entry] = archive.files.as_slice() else {
             return Err(Error::invalid("a data directory is not appended to")
@@ -59,7 +59,7 @@ impl Resumed {
         archive.refuse_unreadable()?;
         if !entry.deletions.is_empty() || entry.torn_deletion.is_some() {
             return Err(Error::invalid(
-                "the file has deletions side_file it, which would hold for what is added too",
+                "the file has a deletion file next to it, which would also delete the added points",
             )
             .file(entry.location.path())
             .hint("merge them into a new file first"));

@@ -8,7 +8,7 @@ use arrow_buffer::{NullBuffer, ScalarBuffer};
 use arrow_schema::{DataType as ArrowType, Field, Schema, SchemaRef};
 use tesselle_core::fit::check_types;
 use tesselle_core::{
-    Action, At, ColumnRole, Created, Driver, Error, Fit, Fitted, Result, Sink, Summary, TableFacts,
+    Action, At, ColumnRole, Created, Driver, Error, Fit, Fitted, Result, Sink, Summary, TableFacts, Within,
     WriteOptions, WriteRequest,
 };
 
@@ -401,8 +401,7 @@ impl TsFileSink {
     }
 
     fn rows_without_value(&self, batch: &RecordBatch) -> u64 {
-        let mut nulls =
-            self.fields.iter().filter_map(|field| batch.columns().get(field.index)).map(Array::logical_nulls);
+        let mut nulls = self.fields.iter().map(|field| batch.column(field.index).logical_nulls());
         let Some(Some(mut valid)) = nulls.next() else { return 0 };
         for column in nulls {
             let Some(column) = column.filter(|_| valid.null_count() > 0) else { return 0 };
@@ -438,9 +437,9 @@ impl TsFileSink {
         columns: &[Converted],
     ) -> Result<()> {
         let key = |row: usize| {
-            let filled =
-                |c: &Converted| c.present.as_ref().is_none_or(|p| p.get(row).copied().unwrap_or(false));
-            let mut values = (0..columns.len()).filter(|&i| columns.get(i).is_some_and(filled));
+            let filled = |c: &Converted| c.present.as_ref().is_none_or(|present| present.value(row));
+            let places = columns.iter().enumerate();
+            let mut values = places.filter(|(_, column)| filled(column)).map(|(place, _)| place);
             match (values.next(), values.next()) {
                 (Some(value), None) => {
                     let key = (devices.required(row)?.0, measurements.required(row)?.0, value);

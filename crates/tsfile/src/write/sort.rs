@@ -204,7 +204,7 @@ impl Merge {
         let mut picked: Vec<(usize, usize)> = Vec::with_capacity(BATCH_ROWS);
         while picked.len() < BATCH_ROWS {
             let Some((number, count)) = self.first() else { break };
-            let (Some(run), Some(offset)) = (self.runs.get_mut(number), offsets.get(number)) else { break };
+            let (run, offset) = (self.runs.at_mut(number)?, offsets.at(number)?);
             let count = count.min(BATCH_ROWS - picked.len());
             let places = run.places.within(run.at..run.at + count);
             picked.extend(places.iter().map(|(batch, row)| (offset + batch, *row)));

@@ -12,7 +12,7 @@ fn memory() -> Location {
 }
 
 fn driver() -> Driver {
-    Driver::new(&DriverOptions::default().with_threads(1)).unwrap()
+    Driver::try_new(&DriverOptions::default().with_threads(1)).unwrap()
 }
 
 fn series(name: &str, data_type: DataType, encoding: Encoding) -> MeasurementSchema {

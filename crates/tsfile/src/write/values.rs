@@ -126,17 +126,15 @@ impl<'a> StringSlices<'a> {
         }
     }
 
-    /// String `i`; empty past the last.
+    /// String `i`, which exists.
     pub(crate) fn get(self, i: usize) -> &'a [u8] {
         match self {
             Self::Ends { data, first, ends } => {
-                let start = if i == 0 { Some(first) } else { ends.get(i - 1).copied() };
-                let bounds = start.zip(ends.get(i).copied());
-                bounds.and_then(|(start, end)| data.get(start..end)).unwrap_or_default()
+                let start = if i == 0 { first } else { ends.value(i - 1) };
+                data.within(start..ends.value(i))
             }
             Self::Offsets { data, offsets } => {
-                let bound = |i: usize| offsets.get(i).map(|at| *at as usize);
-                bound(i).zip(bound(i + 1)).and_then(|(from, to)| data.get(from..to)).unwrap_or_default()
+                data.within(offsets.value(i) as usize..offsets.value(i + 1) as usize)
             }
         }
     }
@@ -187,19 +185,23 @@ macro_rules! each {
 impl Values {
     /// An empty column of this type.
     pub fn empty(data_type: DataType) -> Self {
-        match data_type.physical() {
-            Some(Physical::Boolean) => Self::Boolean(Vec::new()),
-            Some(Physical::Int32) => Self::Int32(Vec::new()),
-            Some(Physical::Float) => Self::Float(Vec::new()),
-            Some(Physical::Double) => Self::Double(Vec::new()),
-            Some(Physical::Binary) => Self::Binary(Strings::default()),
-            Some(Physical::Int64) | None => Self::Int64(Vec::new()),
+        Self::of(data_type.physical().unwrap_or(Physical::Int64))
+    }
+
+    fn of(physical: Physical) -> Self {
+        match physical {
+            Physical::Boolean => Self::Boolean(Vec::new()),
+            Physical::Int32 => Self::Int32(Vec::new()),
+            Physical::Int64 => Self::Int64(Vec::new()),
+            Physical::Float => Self::Float(Vec::new()),
+            Physical::Double => Self::Double(Vec::new()),
+            Physical::Binary => Self::Binary(Strings::default()),
         }
     }
 
     /// Rows.
     pub fn len(&self) -> usize {
-        each!(self, list => list.len(), strings => strings.len())
+        self.as_slice().len()
     }
 
     /// Whether there are no rows.
@@ -209,14 +211,7 @@ impl Values {
 
     /// The physical form of these values.
     pub fn physical(&self) -> Physical {
-        match self {
-            Self::Boolean(_) => Physical::Boolean,
-            Self::Int32(_) => Physical::Int32,
-            Self::Int64(_) => Physical::Int64,
-            Self::Float(_) => Physical::Float,
-            Self::Double(_) => Physical::Double,
-            Self::Binary(_) => Physical::Binary,
-        }
+        self.as_slice().physical()
     }
 
     /// Appends the rows of `other` that `keep` selects.
@@ -320,14 +315,7 @@ impl Slice<'_> {
 
     /// Copies the rows that `keep` selects.
     pub(crate) fn copy(self, keep: Rows<'_>) -> Values {
-        let mut values = match self {
-            Self::Boolean(_) => Values::Boolean(Vec::new()),
-            Self::Int32(_) => Values::Int32(Vec::new()),
-            Self::Int64(_) => Values::Int64(Vec::new()),
-            Self::Float(_) => Values::Float(Vec::new()),
-            Self::Double(_) => Values::Double(Vec::new()),
-            Self::Binary(_) => Values::Binary(Strings::default()),
-        };
+        let mut values = Values::of(self.physical());
         // The same type on both sides cannot fail.
         let _ = values.append(self, keep);
         values

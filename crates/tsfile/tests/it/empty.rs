@@ -9,7 +9,7 @@ use tesselle_tsfile::write::{Writer, WriterOptions};
 use tesselle_tsfile::{Compression, DataType, Encoding, MeasurementSchema, TsFile, Version};
 
 fn driver() -> Driver {
-    Driver::new(&DriverOptions::default().with_threads(1)).unwrap()
+    Driver::try_new(&DriverOptions::default().with_threads(1)).unwrap()
 }
 
 fn original(name: &str) -> std::path::PathBuf {

@@ -19,7 +19,7 @@ fn open(name: &str) -> Arc<dyn Container> {
 }
 
 fn rows(container: &dyn Container, table: &str, request: &Scan) -> Vec<RecordBatch> {
-    let driver = Driver::new(&DriverOptions::default()).unwrap();
+    let driver = Driver::try_new(&DriverOptions::default()).unwrap();
     let table = container.table(table).unwrap();
     scan(&*table, request, &driver, Order::Plan).unwrap().map(Result::unwrap).collect()
 }
@@ -84,7 +84,7 @@ fn statistics_of_the_values_before_encoding_neither_prune_nor_count_as_damage() 
     let points = rows(&*container, "*", &Scan::all().filter("value_int32 > 345".parse().unwrap()));
     assert!(points.iter().map(RecordBatch::num_rows).sum::<usize>() > 0);
     let mut report = Report::new(Depth::Deep);
-    let driver = Driver::new(&DriverOptions::default()).unwrap();
+    let driver = Driver::try_new(&DriverOptions::default()).unwrap();
     container.verify(Depth::Deep, &driver, &mut report).unwrap();
     assert!(report.findings().is_empty(), "{:?}", report.findings());
 }

@@ -14,7 +14,7 @@ fn series(name: &str, data_type: DataType, encoding: Encoding) -> MeasurementSch
 }
 
 fn driver() -> Driver {
-    Driver::new(&DriverOptions::default().with_threads(2)).unwrap()
+    Driver::try_new(&DriverOptions::default().with_threads(2)).unwrap()
 }
 
 /// A writer with the device `root.sg.d`, and the location of its file.

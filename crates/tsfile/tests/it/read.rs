@@ -239,7 +239,7 @@ fn aggregates_match_the_points() {
 #[test]
 fn tables_of_small_files_pass_the_table_conformance_suite() {
     let driver =
-        tesselle_core::Driver::new(&tesselle_core::DriverOptions::default().with_threads(2)).unwrap();
+        tesselle_core::Driver::try_new(&tesselle_core::DriverOptions::default().with_threads(2)).unwrap();
     for (_, path, expected) in whole("tsfile") {
         let file = path.join("data.tsfile");
         if golden::needs_binary(&expected) || file.metadata().map_or(true, |m| m.len() > 1 << 10) {

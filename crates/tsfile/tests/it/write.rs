@@ -17,7 +17,7 @@ use tesselle_core::{Driver, DriverOptions, Format, Location, OpenOptions, Scan, 
 use tesselle_tsfile::TsFile;
 
 fn driver() -> Driver {
-    Driver::new(&DriverOptions::default().with_threads(2)).unwrap()
+    Driver::try_new(&DriverOptions::default().with_threads(2)).unwrap()
 }
 
 fn memory() -> Location {

@@ -112,7 +112,7 @@ fn kernel(name: &str, batches: &[RecordBatch]) {
 fn main() {
     let (job, folder) = arguments();
     let threads = std::env::var("THREADS").ok().map(|n| n.parse().expect("THREADS is a number"));
-    let driver = Driver::new(&DriverOptions::default().with_threads(threads)).unwrap();
+    let driver = Driver::try_new(&DriverOptions::default().with_threads(threads)).unwrap();
     let (verb, name) = job.split_once('-').unwrap();
     let set = Set::named(name);
     let own = folder.join(format!("tesselle-{name}.tsfile"));

@@ -30,7 +30,7 @@ impl Demo {
         let started = Instant::now();
         let path = |error| Error::io(format!("cannot create '{}'", self.folder.display()), error);
         std::fs::create_dir_all(&self.folder).map_err(path)?;
-        let driver = Driver::new(&DriverOptions::default())?;
+        let driver = Driver::try_new(&DriverOptions::default())?;
         out::print(&format!("Samples, written to {}:\n\n", self.folder.display()))?;
         for sample in samples::all() {
             self.write(&sample, &driver)?;

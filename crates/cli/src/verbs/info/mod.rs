@@ -175,7 +175,7 @@ impl Info {
         let title = if name.is_empty() { "table".to_owned() } else { format!("table {name}") };
         let rows = table["rows"]
             .as_u64()
-            .map_or("rows unknown until read".to_owned(), |n| format!("{} rows", format::count(n)));
+            .map_or("rows unknown until read".to_owned(), |n| format::counted(n, "row"));
         let _ = writeln!(text, "\n{title}: {rows}");
         for (key, value) in table.as_object().into_iter().flatten() {
             if !matches!(key.as_str(), "name" | "rows" | "columns") && !is_empty(value) {

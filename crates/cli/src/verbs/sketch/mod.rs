@@ -3,6 +3,7 @@
 mod html;
 
 use std::fmt::Write as _;
+use std::io::IsTerminal;
 
 use clap::Args;
 use tesselle::core::{FileLayout, LayoutMap};
@@ -63,6 +64,10 @@ impl Sketch {
                     .hint("set the output with -o FILE"));
             }
         };
+        if self.html && output.is_none() && std::io::stdout().is_terminal() {
+            return Err(Error::invalid("an HTML page is not written to a terminal")
+                .hint("write it to a file with -o FILE"));
+        }
         let opened = self.read.open(uri, None, resources)?;
         let mut map = opened.container().layout()?;
         if !self.pages && !self.html {

@@ -3,7 +3,6 @@
 mod commands;
 mod editor;
 mod output;
-mod render;
 mod script;
 mod shell;
 
@@ -20,7 +19,7 @@ use tesselle_sql::{Session, SessionOptions};
 use crate::args::{ReadArgs, ResourceArgs};
 use crate::forms::Form;
 use crate::progress::Bar;
-use crate::{Outcome, signals};
+use crate::{Outcome, render, signals};
 
 /// Query files with SQL, join them across formats, write the result in any format
 #[derive(Debug, Args)]
@@ -57,7 +56,7 @@ pub(crate) struct Sql {
 
     /// Output form; json, arrow and parquet contain the result of the last statement only [default: by the name
     /// of -o FILE, else table]
-    #[arg(long = "as", value_name = "FORM", value_parser = Form::parser_with_json())]
+    #[arg(long = "as", value_name = "FORM", value_parser = Form::parser())]
     form: Option<Form>,
 
     /// Write the result of the last statement to FILE instead of standard output
@@ -69,7 +68,7 @@ pub(crate) struct Sql {
     force: bool,
 
     /// Maximum number of rows shown on the screen
-    #[arg(long, value_name = "N", default_value_t = output::SCREEN_ROWS)]
+    #[arg(long, value_name = "N", default_value_t = render::SCREEN_ROWS)]
     rows: usize,
 
     /// Print JSON, as --as json does, including errors
@@ -97,7 +96,7 @@ impl Sql {
             .with_open(self.read.options()?)
             .with_cancel(signals::token().clone())
             .with_progress(Arc::clone(&bar) as Arc<dyn Progress>);
-        let session = Session::new(&options)?;
+        let session = Session::try_new(&options)?;
         for folder in &self.folders {
             session.register_folder(folder)?;
         }

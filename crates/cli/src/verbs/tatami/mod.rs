@@ -62,7 +62,7 @@ file until the segment is merged.")]
         id: Vec<String>,
 
         /// All documents whose stored columns match this SQL condition
-        #[arg(long = "where", value_name = "EXPR", conflicts_with = "id", value_parser = parse_condition)]
+        #[arg(long = "where", value_name = "EXPR", conflicts_with = "id", value_parser = parse_condition, allow_hyphen_values = true)]
         condition: Option<Predicate>,
     },
 }

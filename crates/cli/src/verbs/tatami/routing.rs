@@ -18,8 +18,8 @@ Examples:
   tess tatami routing segments/ --query 'river stone'
   tess tatami routing routing.bin --query 'river stone' --json
 
-The index has the terms of every segment with their numbers of documents, in the form of the original
-engine. 'tess search' needs none: it reads the same from the segments.")]
+The index has the terms of every segment with their document counts, in the form of the original
+engine. 'tess search' does not need it: it reads the same from the segments.")]
 pub(super) struct Routing {
     /// Segment, folder of segments, or a routing file
     uri: String,

@@ -13,8 +13,7 @@ use tesselle::{Driver, DriverOptions, Error, OpenOptions, Opener, Result, Scalar
 
 use super::given;
 use crate::forms::{self, Form};
-use crate::verbs::cat::render;
-use crate::{Outcome, out};
+use crate::{Outcome, out, render};
 
 /// Find a row by its key
 #[derive(Debug, Args)]
@@ -103,7 +102,7 @@ impl Lookup {
         } else {
             let place = member.map_or_else(String::new, |member| format!(" of {member}"));
             out::note(&format!("row {row}{place}"));
-            out::print(&render(&batch.schema(), &[batch])?)?;
+            render::print(Form::Table, &batch.schema(), &[batch], (None, false))?;
         }
         Ok(Outcome::Fine)
     }
@@ -148,7 +147,7 @@ impl Take {
             sink.write(&batch)?;
             sink.finish()?;
         } else {
-            out::print_to(self.output.as_deref(), self.force, &render(&batch.schema(), &[batch])?)?;
+            render::print(Form::Table, &batch.schema(), &[batch], (self.output.as_deref(), self.force))?;
         }
         Ok(Outcome::Fine)
     }
@@ -173,10 +172,7 @@ impl Take {
                 return Err(Error::invalid(format!("column '{column}' contains neither blobs nor strings")));
             }
         };
-        if json && self.output.is_none() {
-            return Err(Error::invalid("bytes and JSON cannot share standard output")
-                .hint("write the bytes to a file with -o FILE"));
-        }
+        out::refuse_report(json && self.output.is_none())?;
         let mut target = out::target(self.output.as_deref(), self.force)?;
         target.write(bytes)?;
         target.commit()?;
@@ -194,7 +190,7 @@ fn types_of(file: &File) -> Result<StoredTypes> {
 
 /// Single rows need no extra threads.
 fn driver() -> Result<Driver> {
-    Driver::new(&DriverOptions::default().with_threads(1))
+    Driver::try_new(&DriverOptions::default().with_threads(1))
 }
 
 fn names(columns: Option<&Vec<String>>) -> Option<Vec<&str>> {

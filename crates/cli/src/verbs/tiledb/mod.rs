@@ -153,7 +153,7 @@ enum Tool {
         /// Array
         array: String,
         /// SQL condition
-        #[arg(long = "where", value_name = "EXPR", value_parser = parse_condition)]
+        #[arg(long = "where", value_name = "EXPR", value_parser = parse_condition, allow_hyphen_values = true)]
         condition: Predicate,
         /// Also delete cells in which an attribute of the condition is null, as the engine does
         #[arg(long)]
@@ -321,6 +321,7 @@ impl TileDb {
     }
 
     fn source(&self, uri: &str, driver: &Driver) -> Result<DatasetTable> {
-        Opener::new().options(self.read.options()?).on(driver).open_table(uri)
+        // The key is that of the array.
+        Opener::new().options(self.read.options()?).ambient_key(true).on(driver).open_table(uri)
     }
 }

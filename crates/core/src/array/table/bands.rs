@@ -142,7 +142,7 @@ mod tests {
 
     fn cells(shape: &[u64], chunk: &[u64], part: PartCost) -> Vec<u64> {
         let region = Region::whole(shape);
-        let tiles = TileGrid::new(shape, chunk, &region).unwrap();
+        let tiles = TileGrid::try_new(shape, chunk, &region).unwrap();
         let bands = bands(&tiles, &region, Cutting { element: 4, part, limit: u64::MAX }).unwrap();
         bands.iter().map(|band| band.cells().unwrap()).collect()
     }
@@ -172,7 +172,7 @@ mod tests {
             .unwrap()
             .resolve(&[0, 0], &[1000, 40_000])
             .unwrap();
-        let tiles = TileGrid::new(&[1000, 40_000], &[10, 40_000], &region).unwrap();
+        let tiles = TileGrid::try_new(&[1000, 40_000], &[10, 40_000], &region).unwrap();
         let all =
             |limit| bands(&tiles, &region, Cutting { element: 8, part: PartCost::Tile, limit }).unwrap();
         let positions = |bands: &[Region]| -> Vec<u64> {
@@ -187,7 +187,7 @@ mod tests {
     fn a_claimed_shape_does_not_fill_the_memory() {
         let shape = [1 << 60];
         let region = Region::whole(&shape);
-        let tiles = TileGrid::new(&shape, &[1 << 50], &region).unwrap();
+        let tiles = TileGrid::try_new(&shape, &[1 << 50], &region).unwrap();
         let cut = |limit| bands(&tiles, &region, Cutting { element: 8, part: PartCost::Part, limit });
         assert_eq!(cut(10).unwrap().len(), 1);
         assert!(cut(u64::MAX).is_err());

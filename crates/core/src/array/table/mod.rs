@@ -65,7 +65,7 @@ pub struct GridTable {
 
 impl GridTable {
     /// Creates a table. The arrays must have one shape; the axes are those of the first.
-    pub fn new(name: &str, columns: Vec<GridColumn>, storage: Arc<dyn Storage>) -> Result<Self> {
+    pub fn try_new(name: &str, columns: Vec<GridColumn>, storage: Arc<dyn Storage>) -> Result<Self> {
         let first = columns.first().ok_or_else(|| Error::invalid("there is no array to read"))?;
         let (shape, mut axes) = (first.array.shape().to_vec(), first.array.axis_names().to_vec());
         if columns.iter().any(|column| column.array.shape() != shape) {

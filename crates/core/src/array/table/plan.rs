@@ -72,7 +72,7 @@ impl Shared {
 
     /// The tiles of a band that can contain a matching row.
     pub(super) fn tiles(&self, band: &Region) -> Result<TileGrid> {
-        TileGrid::new(&self.grid.shape, &self.tile_shape, band)
+        TileGrid::try_new(&self.grid.shape, &self.tile_shape, band)
     }
 }
 
@@ -109,7 +109,7 @@ pub(super) fn plan(
     if let Some(lead) = lead {
         shared.tile_shape = lead;
     }
-    let tiles = TileGrid::new(&grid.shape, &shared.tile_shape, &region)?;
+    let tiles = TileGrid::try_new(&grid.shape, &shared.tile_shape, &region)?;
     let cutting = Cutting {
         element: shared.read().map(GridValues::cell_bytes).sum(),
         part: shared.read().map(GridValues::part_cost).max().unwrap_or(PartCost::Part),
@@ -137,7 +137,7 @@ pub(super) fn plan(
     let shared = Arc::new(shared);
     for band in cut {
         if let Some(band) = shrink(&shared, band)? {
-            plan.tasks.push(Box::new(BandTask::new(&shared, band)?));
+            plan.tasks.push(Box::new(BandTask::try_new(&shared, band)?));
         }
     }
     Ok(plan)

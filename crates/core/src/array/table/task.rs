@@ -47,7 +47,7 @@ struct Reading {
 }
 
 impl BandTask {
-    pub(super) fn new(shared: &Arc<Shared>, region: Region) -> Result<Self> {
+    pub(super) fn try_new(shared: &Arc<Shared>, region: Region) -> Result<Self> {
         let cells = region.cells().ok_or_else(|| Error::internal("a band cannot be counted"))?;
         let columns: Vec<Option<ArrayRef>> = vec![None; shared.columns.len()];
         let (shared, reads) = (Arc::clone(shared), Vec::new());

@@ -13,7 +13,7 @@ use crate::task::ByteRange;
 use crate::testing::{CountingStorage, TiledArray, read_all, table_conformance};
 
 fn driver() -> Driver {
-    Driver::new(&DriverOptions { threads: Some(2), memory: None }).unwrap()
+    Driver::try_new(&DriverOptions { threads: Some(2), memory: None }).unwrap()
 }
 
 fn column(name: &str, array: impl ArrayView + 'static) -> GridColumn {
@@ -22,7 +22,7 @@ fn column(name: &str, array: impl ArrayView + 'static) -> GridColumn {
 
 fn counted(shape: &[u64], tile: &[u64]) -> TiledArray {
     let cells: Vec<u8> = (0..shape.iter().product::<u64>() as u32).flat_map(u32::to_le_bytes).collect();
-    TiledArray::new(DType::U32, shape, tile, &cells).unwrap()
+    TiledArray::try_new(DType::U32, shape, tile, &cells).unwrap()
 }
 
 #[test]
@@ -35,10 +35,13 @@ fn arrays_of_one_shape_form_a_conforming_table_regardless_of_tiles() {
         column("held", counted(&shape, &[7, 1, 1])),
         GridColumn {
             is_bool: true,
-            ..column("flag", TiledArray::new(DType::U8, &shape, &[4, 4, 4], &[1, 0, 2].repeat(35)).unwrap())
+            ..column(
+                "flag",
+                TiledArray::try_new(DType::U8, &shape, &[4, 4, 4], &[1, 0, 2].repeat(35)).unwrap(),
+            )
         },
     ];
-    let table = GridTable::new("*", columns, Arc::new(storage)).unwrap();
+    let table = GridTable::try_new("*", columns, Arc::new(storage)).unwrap();
     table_conformance(&table, &driver());
     let rows = read_all(&table, &Scan::all().filter("flag AND raw >= 100".parse().unwrap()), &driver());
     assert_eq!(rows.column(3).as_primitive::<UInt32Type>().values(), &[101, 102, 104]);
@@ -48,13 +51,13 @@ fn arrays_of_one_shape_form_a_conforming_table_regardless_of_tiles() {
 #[test]
 fn arrays_of_different_shapes_are_refused() {
     let columns = vec![column("a", counted(&[2, 3], &[2, 3])), column("b", counted(&[3, 2], &[2, 3]))];
-    assert!(GridTable::new("*", columns, Arc::new(MemoryStorage::new())).is_err());
+    assert!(GridTable::try_new("*", columns, Arc::new(MemoryStorage::new())).is_err());
 }
 
 #[test]
 fn conditions_on_axes_prune_tiles() {
     let column = column("value", counted(&[10_000, 1000], &[100, 1000]));
-    let table = GridTable::new("", vec![column], Arc::new(MemoryStorage::new())).unwrap();
+    let table = GridTable::try_new("", vec![column], Arc::new(MemoryStorage::new())).unwrap();
     let run = |text: &str, limit: Option<u64>| {
         let query = Scan { predicate: Some(text.parse().unwrap()), limit, ..Scan::default() };
         let plan = table.plan(&query).unwrap();
@@ -74,7 +77,7 @@ fn columns_are_fetched_only_where_a_row_passes() {
         column("b", counted(&[64, 64], &[32, 64]).stored_in(&memory, "b").decoded()),
     ];
     let storage = Arc::new(CountingStorage::new(Arc::new(memory)));
-    let table = GridTable::new("", columns, Arc::clone(&storage) as Arc<dyn Storage>).unwrap();
+    let table = GridTable::try_new("", columns, Arc::clone(&storage) as Arc<dyn Storage>).unwrap();
     let read = |text: &str| {
         let before = storage.counts().bytes_read;
         let rows = read_all(&table, &Scan::all().filter(text.parse().unwrap()), &driver()).num_rows();
@@ -149,7 +152,7 @@ fn tiles_are_found_by_questions_that_are_asked_once() {
     memory.put("0", vec![99, 1, 2, 3, 4, 1]);
     memory.put("2", vec![9, 10, 11, 12, 0]);
     let storage = Arc::new(CountingStorage::new(Arc::new(memory)));
-    let inner = TiledArray::new(DType::U8, &[12], &[2], &[0; 12]).unwrap();
+    let inner = TiledArray::try_new(DType::U8, &[12], &[2], &[0; 12]).unwrap();
     let array = Arc::new(Indexed { inner, storage: Arc::clone(&storage) as Arc<dyn Storage> });
     let want = [1, 2, 3, 4, 7, 7, 7, 7, 9, 10, 11, 12];
     let mut cells = [0; 12];
@@ -159,7 +162,7 @@ fn tiles_are_found_by_questions_that_are_asked_once() {
     // Two files have an index and tiles that are fetched together.
     assert_eq!(storage.counts().requests, 4);
     let column = GridColumn { name: "value".into(), array, is_bool: false };
-    let table = GridTable::new("", vec![column], Arc::clone(&storage) as Arc<dyn Storage>).unwrap();
+    let table = GridTable::try_new("", vec![column], Arc::clone(&storage) as Arc<dyn Storage>).unwrap();
     let rows = read_all(&table, &Scan::all(), &driver());
     assert_eq!(rows.column(1).as_primitive::<arrow_array::types::UInt8Type>().values(), &want);
     assert_eq!(storage.counts().requests, 8);

@@ -108,7 +108,7 @@ impl GridValues for ArrayValues {
                 pieces.push(piece);
             }
         }
-        let request = Request::new(&cut, pieces)?;
+        let request = Request::try_new(&cut, pieces)?;
         Ok(Box::new(ArrayRead { values: self.clone(), bytes, request, state: State::Start }))
     }
 }

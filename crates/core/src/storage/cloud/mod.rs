@@ -235,7 +235,7 @@ impl Storage for CloudStorage {
     }
 
     fn create(&self, path: &str) -> Result<Box<dyn Staged>> {
-        Ok(Box::new(staged::StagedObject::new(self.clone(), path, self.key(path)?)?))
+        Ok(Box::new(staged::StagedObject::try_new(self.clone(), path, self.key(path)?)?))
     }
 
     fn create_dir(&self, _path: &str) -> Result<()> {

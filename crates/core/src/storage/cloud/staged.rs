@@ -31,7 +31,7 @@ pub(super) struct StagedObject {
 }
 
 impl StagedObject {
-    pub(super) fn new(storage: CloudStorage, path: &str, key: Path) -> Result<Self> {
+    pub(super) fn try_new(storage: CloudStorage, path: &str, key: Path) -> Result<Self> {
         if key.as_ref().is_empty() {
             return Err(Error::invalid(format!("'{path}' is not a file name")));
         }

@@ -135,6 +135,9 @@ impl Storage for LocalStorage {
     }
 
     fn kind(&self, path: &str) -> Result<Option<EntryKind>> {
+        if path == place::STDOUT {
+            return Ok(Some(EntryKind::Other));
+        }
         let found = place::look(Path::new(path)).map_err(failed("inspect", path))?;
         Ok(found.map(|found| place::kind_of(found.file_type())))
     }
@@ -243,9 +246,9 @@ impl Storage for LocalStorage {
         self.forget(path);
         self.forget(&target);
         if self.kind(&target)? == Some(EntryKind::Other) {
-            return Ok(Box::new(SpecialOutput::new(&target)?));
+            return Ok(Box::new(SpecialOutput::try_new(&target)?));
         }
-        Ok(Box::new(StagedFile::new(self.clone(), path, &target)?))
+        Ok(Box::new(StagedFile::try_new(self.clone(), path, &target)?))
     }
 
     fn create_dir(&self, path: &str) -> Result<()> {
@@ -285,7 +288,7 @@ impl Storage for LocalStorage {
     }
 
     fn stage(&self, path: &str) -> Result<Option<StagedPath>> {
-        StagedPath::new(Path::new(path)).map(Some)
+        StagedPath::try_new(Path::new(path)).map(Some)
     }
 
     fn lock(&self, path: &str, wait: Duration) -> Result<Lock> {

@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result};
 use crate::storage::EntryKind;
 
+/// Standard output. It is written like a pipe even if it is redirected to a file, which must keep what it has.
+pub(super) const STDOUT: &str = "/dev/stdout";
+
 /// Links that are followed at most.
 const MAX_LINKS: usize = 40;
 
@@ -56,6 +59,9 @@ pub(super) fn refuse_special(path: &str, metadata: &Metadata) -> Result<()> {
 
 /// Whether the name exists, even as a dangling link. Pipes and devices do not count: they are written to, not replaced.
 pub(super) fn is_taken(path: &str) -> Result<bool> {
+    if path == STDOUT {
+        return Ok(false);
+    }
     let entry = match fs::symlink_metadata(path) {
         Ok(entry) => entry,
         Err(error) if is_missing(&error) => return Ok(false),
@@ -67,6 +73,9 @@ pub(super) fn is_taken(path: &str) -> Result<bool> {
 
 /// The path after following all links at its end; it need not exist.
 pub(super) fn resolve(path: &str) -> Result<String> {
+    if path == STDOUT {
+        return Ok(path.to_owned());
+    }
     let mut place = PathBuf::from(path);
     for _ in 0..MAX_LINKS {
         match fs::read_link(&place) {

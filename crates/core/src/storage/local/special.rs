@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::Path;
 
-use super::place::failed;
+use super::place::{STDOUT, failed};
 use crate::error::{Error, Result};
 use crate::storage::Staged;
 use crate::storage::staged::about_to_commit;
@@ -17,7 +17,7 @@ pub(super) struct SpecialOutput {
 }
 
 impl SpecialOutput {
-    pub(super) fn new(path: &str) -> Result<Self> {
+    pub(super) fn try_new(path: &str) -> Result<Self> {
         let gathered = tempfile::tempfile().map_err(|e| Error::io("cannot create a temporary file", e))?;
         Ok(Self { path: path.to_owned(), gathered, written: 0 })
     }
@@ -42,9 +42,12 @@ impl Staged for SpecialOutput {
     }
 
     fn commit(mut self: Box<Self>) -> Result<u64> {
-        about_to_commit(Path::new(&self.path))?;
+        about_to_commit(Path::new(&self.path), Path::new(&self.path))?;
         let copy = |gathered: &mut File, path: &str| {
-            let mut out = OpenOptions::new().write(true).open(path)?;
+            let mut out: Box<dyn Write> = match path {
+                STDOUT => Box::new(io::stdout().lock()),
+                path => Box::new(OpenOptions::new().write(true).open(path)?),
+            };
             gathered.seek(SeekFrom::Start(0))?;
             io::copy(gathered, &mut out)?;
             out.flush()

@@ -1,7 +1,7 @@
 //! A temporary file next to its target, renamed over it at commit.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::Write;
+use std::io::{IoSlice, Write};
 use std::path::{Path, PathBuf};
 
 use super::LocalStorage;
@@ -37,7 +37,7 @@ pub(super) struct StagedFile {
 
 impl StagedFile {
     /// Stages a file for `target`, named `name` by the caller.
-    pub(super) fn new(storage: LocalStorage, name: &str, target: &str) -> Result<Self> {
+    pub(super) fn try_new(storage: LocalStorage, name: &str, target: &str) -> Result<Self> {
         let path = Path::new(target);
         let last = path
             .file_name()
@@ -49,7 +49,7 @@ impl StagedFile {
         // Several writers may have the same target: each has its own staging file, the last rename wins.
         for _ in 0..u32::MAX {
             let staging = folder.join(staged_name(last));
-            let registered = StagedPath::new(&staging)?;
+            let registered = StagedPath::try_new(&staging)?;
             match create_new(&staging, replaces) {
                 Ok(file) => {
                     let _ = reclaim::lock(&file);
@@ -112,7 +112,7 @@ impl StagedFile {
             keep_ownership(file, &old).map_err(failed("write", &target))?;
         }
         file.sync_all().map_err(failed("write", &target))?;
-        about_to_commit(Path::new(&target))?;
+        about_to_commit(&self.staging, Path::new(&target))?;
         fs::rename(&self.staging, &target).map_err(failed("replace", &target))?;
         self.file = None;
         self.storage.forget(&target);
@@ -136,18 +136,25 @@ fn create_new(path: &Path, replaces: bool) -> std::io::Result<File> {
 
 impl Staged for StagedFile {
     fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        if bytes.len() >= DIRECT {
+        self.write_parts(&[bytes])
+    }
+
+    fn write_parts(&mut self, parts: &[&[u8]]) -> Result<()> {
+        let len: usize = parts.iter().map(|part| part.len()).sum();
+        if len >= DIRECT {
             self.flush()?;
             let target = self.target.clone();
-            self.file()?.write_all(bytes).map_err(failed("write", &target))?;
-            self.flushed += bytes.len() as u64;
+            write_all_parts(self.file()?, parts).map_err(failed("write", &target))?;
+            self.flushed += len as u64;
             self.start_writing();
             return Ok(());
         }
-        if self.buffer.len() + bytes.len() > BUFFER {
+        if self.buffer.len() + len > BUFFER {
             self.flush()?;
         }
-        self.buffer.extend_from_slice(bytes);
+        for part in parts {
+            self.buffer.extend_from_slice(part);
+        }
         Ok(())
     }
 
@@ -168,6 +175,23 @@ impl Staged for StagedFile {
         self.finish()?;
         Ok(self.position())
     }
+}
+
+/// Writes slices one after the other, many with one system call.
+fn write_all_parts(file: &mut File, parts: &[&[u8]]) -> std::io::Result<()> {
+    let mut slices: Vec<IoSlice<'_>> = parts.iter().map(|part| IoSlice::new(part)).collect();
+    let mut left = slices.as_mut_slice();
+    // Skips empty slices, of which a write of zero bytes would be no failure.
+    IoSlice::advance_slices(&mut left, 0);
+    while !left.is_empty() {
+        match file.write_vectored(left) {
+            Ok(0) => return Err(std::io::ErrorKind::WriteZero.into()),
+            Ok(written) => IoSlice::advance_slices(&mut left, written),
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }
 
 #[cfg(unix)]

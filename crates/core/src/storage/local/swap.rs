@@ -15,7 +15,7 @@ pub(super) const OLD: &str = ".old";
 pub(super) fn replace(from: &str, to: &str) -> Result<()> {
     let old = place::look(Path::new(to)).map_err(failed("inspect", to))?;
     sync_tree(Path::new(from), old.as_ref()).map_err(failed("write", to))?;
-    about_to_commit(Path::new(to))?;
+    about_to_commit(Path::new(from), Path::new(to))?;
     match old {
         None => fs::rename(from, to).map_err(failed("create", to))?,
         Some(old) if !old.is_dir() && !Path::new(from).is_dir() => {
@@ -44,7 +44,7 @@ pub(super) fn replace_stepwise(from: &str, to: &str) -> Result<()> {
 pub(super) fn put_aside(from: &str, to: &str, backup: &str) -> Result<()> {
     let old = fs::metadata(to).map_err(failed("inspect", to))?;
     sync_tree(Path::new(from), Some(&old)).map_err(failed("write", to))?;
-    about_to_commit(Path::new(to))?;
+    about_to_commit(Path::new(from), Path::new(to))?;
     let moved = if !old.is_dir() && fs::hard_link(to, backup).is_ok() {
         fs::rename(from, to)
     } else if exchange(from, to).is_ok() {

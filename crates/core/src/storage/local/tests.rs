@@ -225,7 +225,7 @@ mod unix {
         fs::create_dir(&path).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
         let target = Location::local(&path).unwrap();
-        let staged = StagedFolder::new(&target).unwrap();
+        let staged = StagedFolder::try_new(&target).unwrap();
         fs::write(staged.location().path().to_owned() + "/x", "1").unwrap();
         staged.commit().unwrap();
         assert_eq!((mode(&path), names(&path)), (0o700, vec!["x".to_owned()]));
@@ -251,7 +251,7 @@ mod unix {
         put(&storage, &at("dangling"), b"made");
         assert_eq!(fs::read(at("inner/absent")).unwrap(), b"made");
         symlink("inner", at("folder")).unwrap();
-        StagedFolder::new(&Location::local(at("folder")).unwrap()).unwrap().commit().unwrap();
+        StagedFolder::try_new(&Location::local(at("folder")).unwrap()).unwrap().commit().unwrap();
         assert!(at("folder").is_symlink() && names(&at("inner")).is_empty());
         symlink("loop", at("loop")).unwrap();
         assert!(storage.create(text(&at("loop"))).is_err());
@@ -281,7 +281,7 @@ mod unix {
         null.write(&vec![0; 3 << 20]).unwrap();
         null.commit().unwrap();
         assert!(fs::metadata("/dev/null").unwrap().file_type().is_char_device());
-        assert!(StagedFolder::new(&Location::local(&path).unwrap()).is_err());
+        assert!(StagedFolder::try_new(&Location::local(&path).unwrap()).is_err());
     }
 
     #[test]

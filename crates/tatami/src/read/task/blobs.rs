@@ -36,8 +36,8 @@ pub(super) struct BlobReader {
 }
 
 impl BlobReader {
-    pub(super) fn new(file: &File, column: usize) -> Result<Self> {
-        let index = BlobIndex::new(file, column)?;
+    pub(super) fn try_new(file: &File, column: usize) -> Result<Self> {
+        let index = BlobIndex::try_new(file, column)?;
         let number = file.footer().blob_column(column).map_or(0, |b| b.dictionary);
         Ok(Self { column, index, number, validity: None, base: 0, runs: BTreeMap::new() })
     }

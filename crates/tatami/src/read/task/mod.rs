@@ -105,6 +105,7 @@ impl GroupTask {
     ) -> Self {
         let all = file.schema();
         let fields: Vec<_> = wanted.projection.iter().filter_map(|c| all.fields().get(*c).cloned()).collect();
+        debug_assert_eq!(fields.len(), wanted.projection.len(), "a projected column does not exist");
         Self {
             file,
             group,
@@ -174,7 +175,7 @@ impl GroupTask {
                 out.push((Purpose::ValueDictionary(column), range));
             }
             if self.is_blob(column) {
-                let blob = BlobReader::new(&self.file, column)?;
+                let blob = BlobReader::try_new(&self.file, column)?;
                 if let Some(range) = self.file.missing_content_dictionary(blob.dictionary())? {
                     out.push((Purpose::ContentDictionary(blob.dictionary(), range.start), range));
                 }

@@ -102,7 +102,8 @@ pub(crate) fn block(payload: &[u8], blocks: usize, block: usize) -> Result<&[u8]
             len = Some(next);
         }
     }
-    let rest = payload.get(pos.saturating_add(start)..).unwrap_or_default();
+    let start = pos.saturating_add(start);
+    let rest = payload.get(start..).ok_or_else(|| Error::truncated(WHAT, start, payload.len()))?;
     match len {
         None => Ok(rest),
         Some(len) => rest.get(..len).ok_or_else(|| Error::truncated(WHAT, len, rest.len())),

@@ -69,7 +69,11 @@ pub(super) fn lex(text: &str) -> Result<Vec<Lexeme<'_>>> {
 }
 
 fn quoted(after: &str, at: usize) -> Result<(&str, &str)> {
-    after.split_once('"').ok_or_else(|| wrong("this quote is never closed", at))
+    let (text, next) = after.split_once('"').ok_or_else(|| wrong("this quote is never closed", at))?;
+    if next.starts_with(['~', '^', '*']) {
+        return Err(wrong("a phrase takes no ~, ^ or *", at));
+    }
+    Ok((text, next))
 }
 
 /// A word with its field and suffix: `word`, `field:word`, `field:"a phrase"`, `word*`, `word~1`.
@@ -122,6 +126,12 @@ fn plain_or_pattern(field: Option<SearchField>, word: &str, at: usize) -> Result
     }
     if let Some(start) = word.strip_suffix('*') {
         return Ok(Kind::Pattern(field, Pattern::Prefix(one_token(start, '*', at)?)));
+    }
+    if let Some((start, factor)) = word.rsplit_once('^')
+        && !start.is_empty()
+        && factor.starts_with(|c: char| c.is_ascii_digit())
+    {
+        return Err(wrong("words have no weights (^); fields have boosts", at));
     }
     let inner = word.find('*').and_then(|star| word.get(star + 1..));
     if inner.is_some_and(|rest| rest.starts_with(analyzer::is_token_char)) {

@@ -126,6 +126,9 @@ impl<'a> Parser<'a> {
             Kind::Quoted(field, text) => {
                 Phrase::node(field, analyzer::tokens(text.as_bytes())).into_iter().collect()
             }
+            Kind::Open if self.kind() == Some(&Kind::Close) => {
+                return Err(wrong("these parentheses are empty", lexeme.at));
+            }
             Kind::Open => {
                 let group = self.list(depth + 1)?;
                 if self.kind() != Some(&Kind::Close) {

@@ -63,6 +63,10 @@ fn a_malformed_query_is_refused_with_its_position() {
         ("title: river", 1, "'title:' needs"),
         ("title:\"old", 7, "quote"),
         ("ri*er", 1, "end of a word"),
+        ("old ()", 5, "empty"),
+        ("old \"stone bridge\"~2", 5, "takes no ~"),
+        ("title:\"stone bridge\"^3", 7, "takes no ~"),
+        ("old bridge^2", 5, "no weights"),
         ("* river", 1, "single word"),
         ("river~3", 1, "0 to 2 edits"),
         ("old-rive*", 1, "single word"),
@@ -97,7 +101,7 @@ fn fields_prefixes_and_edits_are_read() {
 
 #[test]
 fn signs_inside_words_and_empty_parts_are_no_operators() {
-    assert_eq!(boolean("() \"\" !!! + -"), "");
+    assert_eq!(boolean("\"\" !!! + -"), "");
     assert_eq!(boolean("and or not"), "and or not");
     assert_eq!(boolean("winter-light x+y"), "winter light x y");
     assert_eq!(boolean("river -winter-light"), "river -(+winter +light)");

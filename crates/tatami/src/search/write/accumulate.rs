@@ -159,6 +159,7 @@ impl Partition {
         for (doc, freq) in found.postings {
             list.push(*doc, *freq);
             let (own, rest) = positions.split_at_checked(*freq as usize).unwrap_or_default();
+            debug_assert!(found.positions.is_empty() || own.len() == *freq as usize);
             list.push_positions(own);
             positions = rest;
         }

@@ -188,8 +188,15 @@ fn renumber(
         }
         let mut rest = numbers.as_slice();
         for (doc, freq) in docs.iter().zip(freqs) {
-            let (own, others) = rest.split_at_checked(*freq as usize).unwrap_or_default();
-            rest = others;
+            let own = if positions.is_some() {
+                let (own, others) = rest
+                    .split_at_checked(*freq as usize)
+                    .ok_or_else(|| Error::internal("a document has fewer positions than its frequency"))?;
+                rest = others;
+                own
+            } else {
+                &[]
+            };
             if let Some(doc) = number(*doc) {
                 postings.docs.push(doc);
                 postings.freqs.push(*freq);

@@ -95,7 +95,7 @@ fn dictionary(segment: &Segment) -> Vec<(Vec<u8>, crate::search::meta::TermEntry
 #[test]
 fn built_segments_equal_those_of_the_original_engine() {
     let folder = tempfile::tempdir().unwrap();
-    let driver = Driver::new(&DriverOptions::default().with_threads(2)).unwrap();
+    let driver = Driver::try_new(&DriverOptions::default().with_threads(2)).unwrap();
     for (path, documents, snippet_chars) in originals() {
         let original = segment(&path);
         let stored: &[&str] = match original.shape() {
@@ -150,7 +150,7 @@ fn merged_segments_equal_those_of_the_original_engine() {
     let case = fixtures().join("search-multi");
     let expected: Value = serde_json::from_slice(&fs::read(case.join("expected.json")).unwrap()).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let driver = Driver::new(&DriverOptions::default().with_threads(2)).unwrap();
+    let driver = Driver::try_new(&DriverOptions::default().with_threads(2)).unwrap();
     let mut inputs = Vec::new();
     for (number, name) in expected["segment_order"].as_array().unwrap().iter().enumerate() {
         let source = Location::local(case.join(name.as_str().unwrap())).unwrap();

@@ -9,7 +9,7 @@ use std::collections::BinaryHeap;
 use bytes::Bytes;
 use tesselle_codec::varint;
 use tesselle_core::storage::Staged;
-use tesselle_core::{Error, Location, Result};
+use tesselle_core::{At, Error, Location, Result};
 
 use super::accumulate::{Accumulator, List, TermList};
 use super::encode::{CHUNK_TERMS, RunEncoder};
@@ -67,9 +67,9 @@ pub(crate) fn merge(
         heads.push(advance(source, i, &mut heap)?);
     }
     while let Some(Reverse((term, i))) = heap.pop() {
-        let (Some(source), Some(head)) = (sources.get_mut(i), heads.get_mut(i)) else { continue };
-        let list = head.take().unwrap_or_default();
-        *head = advance(source, i, &mut heap)?;
+        let head = heads.at_mut(i)?;
+        let list = head.take().ok_or_else(|| Error::internal("a term has no postings"))?;
+        *head = advance(sources.at_mut(i)?, i, &mut heap)?;
         if batch.ends_with(&term) {
             batch.extend(list);
         } else {

@@ -157,7 +157,7 @@ impl Roles {
             title: text(self.title.searched)?,
             anchor: text(self.anchor)?,
             body: join(parts),
-            extra: self.extra.iter().filter_map(|column| batch.columns().get(*column)).cloned().collect(),
+            extra: self.extra.iter().map(|column| Arc::clone(batch.column(*column))).collect(),
         })
     }
 }

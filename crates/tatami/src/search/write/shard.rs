@@ -240,12 +240,10 @@ impl Gathered {
             let number = *number as usize;
             // Tokens are valid UTF-8, and nothing else is in the arena.
             let term = std::str::from_utf8(self.shard.bytes(number)).unwrap_or_default();
-            let range = self.starts.get(number).copied().zip(self.starts.get(number + 1).copied());
-            let (start, end) = range.unwrap_or_default();
-            let postings = self.postings.get(start..end).unwrap_or_default();
-            let positions = self.positions.as_ref().and_then(|grouped| {
-                let range = *grouped.starts.get(start)?..*grouped.starts.get(end)?;
-                grouped.positions.get(range)
+            let (start, end) = (self.starts.value(number), self.starts.value(number + 1));
+            let postings = self.postings.within(start..end);
+            let positions = self.positions.as_ref().map(|grouped| {
+                grouped.positions.within(grouped.starts.value(start)..grouped.starts.value(end))
             });
             Found { term, postings, positions: positions.unwrap_or_default() }
         })

@@ -1,7 +1,7 @@
 //! The end of a file: blob runs, dictionaries, the search index, the footer and the header.
 
 use tesselle_codec::crc::crc32c_append;
-use tesselle_core::{Action, Error, Result, Summary};
+use tesselle_core::{Action, At, Error, Result, Summary};
 
 use super::Writer;
 use crate::meta::extension::DictionaryEntry;
@@ -44,9 +44,8 @@ impl Writer {
             let (compressed, uncompressed) = (u64::from(record.compressed), u64::from(record.uncompressed));
             self.footer.stats.compressed += compressed;
             self.footer.stats.uncompressed += uncompressed;
-            if let Some(runs) = self.blob_runs.get_mut(column) {
-                runs.push(BlobRun { offset, compressed, uncompressed, values: u64::from(record.values) });
-            }
+            let run = BlobRun { offset, compressed, uncompressed, values: u64::from(record.values) };
+            self.blob_runs.at_mut(column)?.push(run);
         }
         Ok(())
     }
@@ -59,7 +58,7 @@ impl Writer {
         let spools = std::mem::take(&mut self.blobs);
         for (column, spool) in spools.into_iter().enumerate() {
             let Some(spool) = spool else { continue };
-            let runs = self.blob_runs.get_mut(column).map(std::mem::take).unwrap_or_default();
+            let runs = std::mem::take(self.blob_runs.at_mut(column)?);
             if let Some(mut known) = self.resumed_blobs.remove(&column) {
                 known.runs.extend(runs);
                 self.footer.blobs.push(known);

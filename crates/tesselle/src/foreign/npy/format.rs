@@ -42,7 +42,7 @@ impl Format for Npy {
         let array = NpyArray::open(location).in_file(location.path())?;
         let (header, version) = (array.data_offset(), array.version());
         let column = GridColumn { name: "value".into(), array: Arc::new(array), is_bool: false };
-        let table = GridTable::new("", vec![column], Arc::clone(location.storage()))?;
+        let table = GridTable::try_new("", vec![column], Arc::clone(location.storage()))?;
         let container = FileContainer::new(self.name(), version, location, Arc::new(table));
         Ok(Arc::new(container.with_header(header)))
     }

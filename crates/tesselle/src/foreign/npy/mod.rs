@@ -147,8 +147,8 @@ mod tests {
     #[test]
     fn bands_of_any_size_write_the_same_cells() {
         let cells: Vec<u8> = (0..3 * 4 * 5 * 2).collect();
-        let array = TiledArray::new(DType::U16, &[3, 4, 5], &[2, 3, 2], &cells).unwrap();
-        let driver = Driver::new(&DriverOptions::default().with_threads(1)).unwrap();
+        let array = TiledArray::try_new(DType::U16, &[3, 4, 5], &[2, 3, 2], &cells).unwrap();
+        let driver = Driver::try_new(&DriverOptions::default().with_threads(1)).unwrap();
         let mut region = Region::whole(array.shape());
         region.spans[1] = Span { start: 1, stop: 4, step: 2 };
         region.spans[2] = Span { start: 0, stop: 5, step: 3 };

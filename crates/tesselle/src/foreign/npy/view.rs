@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn byte_and_axis_order_do_not_matter() {
         let folder = tempfile::tempdir().unwrap();
-        let driver = Driver::new(&DriverOptions::default().with_threads(2)).unwrap();
+        let driver = Driver::try_new(&DriverOptions::default().with_threads(2)).unwrap();
         let read = |descr: &str, fortran: &str, cells: Vec<i16>, big: bool| {
             let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
             let text = format!("{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': (2, 3), }}\n");

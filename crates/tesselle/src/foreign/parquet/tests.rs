@@ -49,7 +49,7 @@ fn numbers(rows: i64) -> RecordBatch {
 }
 
 fn run(table: &ParquetTable, wanted: &Scan) -> (Vec<RecordBatch>, RunStats) {
-    let driver = Driver::new(&DriverOptions::default().with_threads(2)).unwrap();
+    let driver = Driver::try_new(&DriverOptions::default().with_threads(2)).unwrap();
     let mut rows = scan(table, wanted, &driver, Order::Plan).unwrap();
     let batches = rows.by_ref().map(Result::unwrap).collect::<Vec<_>>();
     (batches, rows.stats())

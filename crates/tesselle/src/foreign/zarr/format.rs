@@ -137,7 +137,7 @@ impl Store {
             array: Arc::clone(array) as Arc<dyn ArrayView>,
             is_bool: array.is_bool(),
         };
-        let mut table = GridTable::new(name, vec![column], Arc::clone(self.location.storage()))?;
+        let mut table = GridTable::try_new(name, vec![column], Arc::clone(self.location.storage()))?;
         let facts = table.facts_mut();
         facts.format = Zarr.name();
         let group = self.hierarchy.attributes.iter().map(|(name, value)| Attribute::new(name, value.clone()));

@@ -243,7 +243,7 @@ impl StagedStore {
                 "'{target}' is a folder, but not a Zarr hierarchy, so it is not replaced"
             )));
         }
-        Ok(Self { folder: StagedFolder::new(target)? })
+        Ok(Self { folder: StagedFolder::try_new(target)? })
     }
 
     /// Chunks are made durable together, at the end.

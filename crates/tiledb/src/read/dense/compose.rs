@@ -62,12 +62,12 @@ pub(crate) fn field_of(array: &Array, fragment: &Fragment, column: &Column) -> R
         ))
         .file(fragment.path.clone()));
     }
-    FieldTiles::new(array, fragment, Field::Attribute(index)).map(Some)
+    FieldTiles::try_new(array, fragment, Field::Attribute(index)).map(Some)
 }
 
 impl DenseAttribute {
     /// An attribute, with its tiles in the fragments that meet `bounds`.
-    pub(super) fn new(
+    pub(super) fn try_new(
         array: &Arc<Array>,
         grid: &Arc<Grid>,
         column: &Column,

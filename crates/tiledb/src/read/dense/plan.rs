@@ -35,7 +35,7 @@ pub(crate) fn plan(array: &Arc<Array>, schema: &SchemaRef, scan: &Scan) -> Resul
     grid.plan(scan, |at, region| {
         let bounds = Tiles::bounds_of(region);
         let column = array.columns.get(at).ok_or_else(|| Error::internal("an array lacks a column"))?;
-        let attribute = DenseAttribute::new(array, &tiles, column, bounds.as_ref())?;
+        let attribute = DenseAttribute::try_new(array, &tiles, column, bounds.as_ref())?;
         Ok(Arc::new(DenseColumn::new(attribute, &shape)))
     })
 }

@@ -46,7 +46,7 @@ impl DenseView {
         let whole = grid.domain();
         let rows = if domain { Some(whole.clone()) } else { array.row_box(&grid)? };
         let (first, shape) = corner_and_shape(grid.axes.len(), rows.as_ref());
-        let attribute = DenseAttribute::new(array, &grid, column, Some(&whole))?;
+        let attribute = DenseAttribute::try_new(array, &grid, column, Some(&whole))?;
         Ok(Some(Self::over(attribute, first, shape)))
     }
 

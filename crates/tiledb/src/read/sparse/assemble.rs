@@ -3,8 +3,8 @@
 use arrow_array::ArrayRef;
 use arrow_buffer::MutableBuffer;
 use bytes::Bytes;
-use tesselle_core::At;
 use tesselle_core::driver::parallel;
+use tesselle_core::{At, Within};
 
 use super::cells::{ColumnTiles, Decoded, decode_validity};
 use super::plan::SparseScan;
@@ -104,12 +104,12 @@ impl Part<'_> {
             }
         };
         if let Some(valid) = valid {
-            let own = cells.validity().unwrap_or_default();
+            let own = cells.validity().ok_or_else(without_validity)?;
             match &self.tile.picks {
                 None => copy(own, valid)?,
-                Some(picks) => picks.iter().zip(valid).for_each(|(cell, valid)| {
-                    *valid = own.get(*cell as usize).copied().unwrap_or(1);
-                }),
+                Some(picks) => {
+                    picks.iter().zip(valid).for_each(|(cell, valid)| *valid = own.value(*cell as usize));
+                }
             }
         }
         match (cells, &self.tile.picks) {
@@ -133,6 +133,10 @@ fn copy(cells: &[u8], place: &mut [u8]) -> Result<()> {
 
 fn too_many() -> Error {
     Error::internal("the cells of a column do not fit their place")
+}
+
+fn without_validity() -> Error {
+    Error::internal("the tiles of a nullable column have no validity")
 }
 
 /// A column of variable-length cells.
@@ -186,12 +190,10 @@ impl Output<'_> {
             return Err(Error::internal("a column and its tiles disagree on their kind"));
         };
         if let Some(all) = &mut self.validity {
-            let validity = validity.as_deref().unwrap_or_default();
+            let validity = validity.as_deref().ok_or_else(without_validity)?;
             match &tile.picks {
                 None => all.extend_from_slice(validity),
-                Some(picks) => {
-                    all.extend(picks.iter().map(|cell| validity.get(*cell as usize).copied().unwrap_or(1)));
-                }
+                Some(picks) => all.extend(picks.iter().map(|cell| validity.value(*cell as usize))),
             }
         }
         match &tile.picks {

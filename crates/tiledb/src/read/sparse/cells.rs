@@ -35,9 +35,9 @@ impl ColumnTiles {
     /// The dimension `dim` of a fragment.
     pub(crate) fn dimension(array: &Array, fragment: &Fragment, dim: usize) -> Result<Self> {
         if fragment.version() >= 5 {
-            return Ok(Self::Field(Arc::new(FieldTiles::new(array, fragment, Field::Dimension(dim))?)));
+            return Ok(Self::Field(Arc::new(FieldTiles::try_new(array, fragment, Field::Dimension(dim))?)));
         }
-        let field = Arc::new(FieldTiles::new(array, fragment, Field::Coords)?);
+        let field = Arc::new(FieldTiles::try_new(array, fragment, Field::Coords)?);
         // Version 1 interleaved coordinates unless they were compressed.
         let compressed = fragment.schema.coords_filters.filters.iter().any(is_compressor);
         let zipped = fragment.version() == 1 && !compressed;

@@ -88,7 +88,7 @@ pub(crate) fn plan(array: &Arc<Array>, scan: &Scan) -> Result<Plan> {
         return Err(Error::invalid("a sparse array has no grid, so it cannot be sliced")
             .suggest("use {} with the dimensions, as in \"x\" BETWEEN 0 AND 9", [Action::Filter]));
     }
-    let projection = Projection::new(array, scan)?;
+    let projection = Projection::try_new(array, scan)?;
     let all: u64 = array.fragments.iter().map(|fragment| fragment.tiles).fold(0, u64::saturating_add);
     let contested = contested(array);
     let mut alone = Vec::new();
@@ -283,7 +283,7 @@ fn fields_of(
     }
     let special = |field: Field| {
         let has = fragment.slots.index(field).is_some();
-        let tiles = || crate::read::tile::FieldTiles::new(array, fragment, field);
+        let tiles = || crate::read::tile::FieldTiles::try_new(array, fragment, field);
         has.then(|| tiles().map(|tiles| ColumnTiles::Field(Arc::new(tiles)))).transpose()
     };
     let partly_visible = !fragment.name.is_within(&array.range);

@@ -5,6 +5,8 @@
 
 use std::cmp::Ordering;
 
+use tesselle_core::Within;
+
 use super::cells::Decoded;
 use crate::meta::condition::{Combination, Condition, Op};
 use crate::meta::datatype::{Datatype, Physical};
@@ -68,7 +70,7 @@ fn fold(
 
 fn compare(tested: &Tested<'_>, op: Op, values: &[&[u8]], cells: usize) -> Result<Vec<bool>> {
     let validity = tested.cells.validity();
-    let is_valid = |cell: usize| validity.is_none_or(|validity| validity.get(cell).is_some_and(|v| *v != 0));
+    let is_valid = |cell: usize| validity.is_none_or(|validity| validity.value(cell) != 0);
     // An empty value with EQ or NE is a null test on nullable fields.
     if let (Op::Eq | Op::Ne, [[]], Some(_)) = (op, values, validity) {
         return Ok((0..cells).map(|cell| is_valid(cell) == (op == Op::Ne)).collect());

@@ -156,7 +156,7 @@ impl SparseTask {
     fn by_time(&self, tile: &mut Chosen, times: Option<&[u64]>) {
         let range = &self.scan.array.range;
         if let Some(times) = times.filter(|times| times.iter().any(|time| !range.contains(time))) {
-            retain(tile, |cell| times.get(cell).is_some_and(|time| range.contains(time)));
+            retain(tile, |cell| range.contains(&times.value(cell)));
         }
     }
 
@@ -228,7 +228,7 @@ impl SparseTask {
             let end = *self.scan.array.range.end();
             // A live cell is marked with the maximum value, even if the read has no end time.
             let alive = |time: u64| time == u64::MAX || time > end;
-            retain(tile, |cell| deletions.get(cell).is_some_and(|time| alive(*time)));
+            retain(tile, |cell| alive(deletions.value(cell)));
         }
         let fields = self.fields(tile.tile)?;
         let cells = tile.tile.cells as usize;
@@ -241,9 +241,7 @@ impl SparseTask {
                 };
                 evaluate(&delete.survives, cells, &field)?
             };
-            let newer = |cell: usize| {
-                times.and_then(|times| times.get(cell)).is_some_and(|time| *time > delete.timestamp)
-            };
+            let newer = |cell: usize| times.is_some_and(|times| times.value(cell) > delete.timestamp);
             retain(tile, |cell| newer(cell) || survives.value(cell));
         }
         Ok(())

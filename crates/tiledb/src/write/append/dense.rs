@@ -36,7 +36,7 @@ enum Length {
 }
 
 impl Dense {
-    pub(super) fn new(writer: ArrayWriter, open: &OpenOptions, driver: &Driver) -> Result<Self> {
+    pub(super) fn try_new(writer: ArrayWriter, open: &OpenOptions, driver: &Driver) -> Result<Self> {
         let grid = writer.schema().grid()?;
         let open = open.clone().with_full_domain(false);
         let rows = Array::open(&writer.location, &open)?.row_box(&grid)?;

@@ -27,7 +27,7 @@ pub(crate) fn append(mut request: AppendRequest<'_>, driver: &Driver) -> Result<
     request.settings.expect_only(&["timestamp"])?;
     let timestamp = request.settings.parse("timestamp", "milliseconds since the epoch")?;
     if request.open.between.is_some() {
-        return Err(Error::invalid("an append takes no times of reading")
+        return Err(Error::invalid("an append does not take a time to read as of")
             .suggest("set the time with {}", [Action::setting("timestamp", "TIME")]));
     }
     if let Some(name) = request.table.as_deref().filter(|name| !name.is_empty()) {
@@ -41,7 +41,7 @@ pub(crate) fn append(mut request: AppendRequest<'_>, driver: &Driver) -> Result<
         let options = SparseOptions { timestamp, ..SparseOptions::default() };
         writer.write_sparse_all(rows.batches, &options)?
     } else {
-        Dense::new(writer, &request.open, driver)?.append(request, timestamp)?
+        Dense::try_new(writer, &request.open, driver)?.append(request, timestamp)?
     };
     Ok(Summary { rows: written.cells, bytes: written.bytes, pieces: written.tiles, lost: Vec::new() })
 }

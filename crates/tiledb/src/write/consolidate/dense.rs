@@ -3,7 +3,7 @@
 use std::ops::Range as Span;
 use std::sync::Arc;
 
-use tesselle_core::Within;
+use tesselle_core::{At, Within};
 
 use super::source;
 use crate::domain::written_box;
@@ -123,7 +123,7 @@ impl ArrayWriter {
         for (number, source) in sources.iter().enumerate() {
             let part = source.fragment.dense.as_ref().and_then(|dense| dense.region.intersect(&tile));
             for run in part.map(|part| runs_in_tile(grid, &tile, &part)).unwrap_or_default() {
-                owners.get_mut(run).unwrap_or_default().fill(Some(number));
+                owners.part_mut(run)?.fill(Some(number));
             }
         }
         let mut fields = Vec::with_capacity(self.schema.attributes.len());
@@ -154,7 +154,7 @@ fn pick(attribute: &Attribute, owners: &[Option<usize>], decoded: &[Option<Decod
     let owner = |owner: &Option<usize>| owner.and_then(|number| decoded.get(number)?.as_ref());
     let validity = attribute.nullable.then(|| {
         let valid = |(cell, from): (usize, &Option<usize>)| match owner(from) {
-            Some(decoded) => decoded.validity().and_then(|validity| validity.get(cell)).copied().unwrap_or(1),
+            Some(decoded) => decoded.validity().map_or(1, |validity| validity.value(cell)),
             None => u8::from(attribute.fill_valid),
         };
         owners.iter().enumerate().map(valid).collect()

@@ -17,7 +17,7 @@ use crate::write::cells::Cells;
 
 /// The tiles of a field of the fragment that stores it.
 pub(super) fn field(array: &Array, fragment: &Fragment, field: Field) -> Result<ColumnTiles> {
-    Ok(ColumnTiles::Field(Arc::new(FieldTiles::new(array, fragment, field)?)))
+    Ok(ColumnTiles::Field(Arc::new(FieldTiles::try_new(array, fragment, field)?)))
 }
 
 /// The tiles of an attribute, or its fill value where the fragment's schema does not have it.

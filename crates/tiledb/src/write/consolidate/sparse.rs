@@ -5,9 +5,7 @@ use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 use std::sync::Arc;
 
-use arrow_buffer::Buffer;
-use tesselle_core::At;
-use tesselle_core::Within;
+use tesselle_core::{At, Within};
 
 use super::source;
 use crate::fragment::Fragment;
@@ -200,7 +198,7 @@ impl ArrayWriter {
         let mut hides: Option<(Arc<Tile>, usize)> = None;
         while let Some(mut head) = heap.peek_mut() {
             let (tile, row) = (Arc::clone(&head.tile), head.row);
-            let deleted = tile.delete_timestamps.get(row).is_some_and(|time| *time != NEVER);
+            let deleted = *tile.delete_timestamps.at(row)? != NEVER;
             let shadowed = |(gone, at): &(Arc<Tile>, usize)| gone.order.same_across(*at, &tile.order, row);
             let hidden = !self.schema.allows_dups && hides.as_ref().is_some_and(shadowed);
             let purged = purge && deleted;
@@ -345,12 +343,8 @@ impl<'a> Source<'a> {
             let field = |name: &str| tested(schema, &decoded, name);
             let survives = evaluate(&delete.survives, count, &field)?;
             for (cell, survives) in survives.into_iter().enumerate() {
-                let (Some(time), Some(given), Some(slot)) =
-                    (delete_timestamps.get_mut(cell), timestamps.get(cell), numbers.get_mut(cell))
-                else {
-                    continue;
-                };
-                if !survives && delete.timestamp >= *given && *time == NEVER {
+                let (time, slot) = (delete_timestamps.at_mut(cell)?, numbers.at_mut(cell)?);
+                if !survives && delete.timestamp >= *timestamps.at(cell)? && *time == NEVER {
                     (*time, *slot) = (delete.timestamp, number as u64);
                 }
             }
@@ -399,7 +393,8 @@ impl Output<'_> {
     fn cut(&mut self) -> Result<()> {
         let picks = std::mem::take(&mut self.picks);
         let stored = self.array.schema.attributes.len() + self.array.schema.dimensions.len();
-        let mut fields: Vec<TileCells> = (0..stored).map(|field| gather(&picks, field)).collect();
+        let mut fields: Vec<TileCells> =
+            (0..stored).map(|field| gather(&picks, field)).collect::<Result<_>>()?;
         let special = |pick: fn(&Tile) -> &Vec<u64>| {
             let number = |(tile, row): &(Arc<Tile>, usize)| pick(tile).value(*row);
             let data = picks.iter().flat_map(|picked| number(picked).to_le_bytes()).collect();
@@ -438,18 +433,16 @@ impl Output<'_> {
     }
 }
 
-fn gather(picks: &[(Arc<Tile>, usize)], field: usize) -> TileCells {
-    let empty =
-        Cells { count: 0, size: 1, data: Buffer::from_vec(Vec::<u8>::new()), offsets: None, validity: None };
-    let column = |tile: &'_ Arc<Tile>| tile.columns.get(field).cloned();
-    let first = picks.first().and_then(|(tile, _)| column(tile)).unwrap_or(empty);
+fn gather(picks: &[(Arc<Tile>, usize)], field: usize) -> Result<TileCells> {
+    let Some((first, _)) = picks.first() else { return Ok(TileCells::default()) };
+    let first = first.columns.at(field)?;
     let mut out = TileCells {
         data: Vec::with_capacity(picks.len() * first.size),
         offsets: first.offsets.as_ref().map(|_| Vec::with_capacity(picks.len())),
         validity: first.validity.as_ref().map(|_| Vec::with_capacity(picks.len())),
     };
     for (tile, row) in picks {
-        let Some(cells) = tile.columns.get(field) else { continue };
+        let cells = tile.columns.at(field)?;
         if let Some(offsets) = &mut out.offsets {
             offsets.push(out.data.len() as u64);
         }
@@ -458,5 +451,5 @@ fn gather(picks: &[(Arc<Tile>, usize)], field: usize) -> TileCells {
             all.push(own.value(*row));
         }
     }
-    out
+    Ok(out)
 }

@@ -56,7 +56,7 @@ pub(crate) fn checked_by_any(
     schema: &ArraySchema,
     coords: &[Cells],
 ) -> Result<std::result::Result<Ordered, usize>> {
-    let strict = GlobalOrder::new(schema, coords)?.checked()?;
+    let strict = GlobalOrder::try_new(schema, coords)?.checked()?;
     let mut dims = schema.dimensions.iter().zip(coords);
     let beyond_ascii = dims.any(|(dim, column)| dim.is_var() && !column.data.is_ascii());
     if strict.is_ok() || !beyond_ascii {

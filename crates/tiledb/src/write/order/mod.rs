@@ -6,9 +6,8 @@ mod numbers;
 use std::cmp::Ordering;
 use std::ops::Range as Span;
 
-use tesselle_core::Scalar;
-use tesselle_core::Within;
 use tesselle_core::driver::parallel;
+use tesselle_core::{Scalar, Within};
 
 use self::chars::Chars;
 pub(crate) use self::chars::checked_by_any;
@@ -33,7 +32,7 @@ impl Key {
     /// Passes the words of some cells to `put`, in order. Strings have none.
     fn each(&self, cells: Span<usize>, put: impl FnMut(u64)) {
         match self {
-            Self::Words(words) => words.get(cells).unwrap_or_default().iter().copied().for_each(put),
+            Self::Words(words) => words.within(cells).iter().copied().for_each(put),
             Self::Numbers(numbers) => numbers.each(cells, put),
             Self::Strings(..) => {}
         }
@@ -75,7 +74,7 @@ pub(crate) struct Ordered {
 impl GlobalOrder {
     /// The order of the cells with these coordinates, one column per dimension. Fails on coordinates outside the
     /// domain.
-    pub(crate) fn new(schema: &ArraySchema, coords: &[Cells]) -> Result<Self> {
+    pub(crate) fn try_new(schema: &ArraySchema, coords: &[Cells]) -> Result<Self> {
         for (i, (dimension, column)) in schema.dimensions.iter().zip(coords).enumerate() {
             let current = schema.current_domain.as_ref().and_then(|ranges| ranges.get(i));
             check_inside(dimension, current.or(dimension.domain.as_ref()), column)?;

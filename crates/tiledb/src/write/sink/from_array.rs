@@ -40,7 +40,7 @@ pub(crate) fn write_array(request: ArrayRequest<'_>, driver: &Driver) -> Result<
         return Err(Error::invalid("an empty array cannot be written as a dense array"));
     }
     let location = target.location(NAME)?;
-    let (target, staged) = Target::new(location, options.overwrite, &facts.attributes, &settings)?;
+    let (target, staged) = Target::try_new(location, options.overwrite, &facts.attributes, &settings)?;
     let new = schema_for(source, &name, &settings)?;
     let schema = Arc::new(new.schema.clone());
     let grid = schema.grid()?;

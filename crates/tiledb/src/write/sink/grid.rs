@@ -28,7 +28,7 @@ pub(super) struct GridCells {
 }
 
 impl GridCells {
-    pub(super) fn new(
+    pub(super) fn try_new(
         target: &Target,
         settings: &SinkSettings,
         mut dims: Vec<DimensionPlan>,

@@ -31,6 +31,7 @@ use super::options::SinkSettings;
 use super::schema::{self, ColumnPlan, DimensionPlan};
 use super::schema_builder::{NewSchema, SchemaBuilder, check, check_filters};
 use crate::NAME;
+use crate::filter::{Filter, Pipeline};
 use crate::meta::key_value::Entries;
 use crate::meta::schema::{ArrayKind, ArraySchema};
 
@@ -45,7 +46,7 @@ pub(crate) fn start(request: WriteRequest, driver: &Driver) -> Result<Created> {
     )?;
     let settings = SinkSettings::parse(&options.settings, &schema, axes)?;
     let location = target.location(NAME)?;
-    let (target, staged) = Target::new(location, options.overwrite, &facts.attributes, &settings)?;
+    let (target, staged) = Target::try_new(location, options.overwrite, &facts.attributes, &settings)?;
     let (dims, columns) = schema::plan(&schema, &settings)?;
     let inner: Box<dyn Cells> = match (settings.kind, dims.is_empty()) {
         (ArrayKind::Sparse, true) => {
@@ -54,10 +55,10 @@ pub(crate) fn start(request: WriteRequest, driver: &Driver) -> Result<Created> {
             );
         }
         (ArrayKind::Sparse, false) => {
-            Box::new(sparse::SparseCells::new(&target, &settings, dims, &columns, driver)?)
+            Box::new(sparse::SparseCells::try_new(&target, &settings, dims, &columns, driver)?)
         }
-        (ArrayKind::Dense, true) => Box::new(rows::RowCells::new(&target, &settings, &columns)?),
-        (ArrayKind::Dense, false) => Box::new(grid::GridCells::new(&target, &settings, dims, &columns)?),
+        (ArrayKind::Dense, true) => Box::new(rows::RowCells::try_new(&target, &settings, &columns)?),
+        (ArrayKind::Dense, false) => Box::new(grid::GridCells::try_new(&target, &settings, dims, &columns)?),
     };
     let sink = ArraySink { target, columns, inner, driver: driver.clone(), rows: 0, staged };
     Ok(Created { sink: Box::new(sink), fitted: Fitted::keeping(&facts).with_types(types) })
@@ -83,7 +84,7 @@ struct Target {
 }
 
 impl Target {
-    fn new(
+    fn try_new(
         location: &Location,
         overwrite: bool,
         attributes: &[Attribute],
@@ -93,7 +94,7 @@ impl Target {
         crate::rewrite::refuse_foreign(location)?;
         let timestamps = stamp(settings.timestamp);
         let (schema_name, metadata) = (fresh(timestamps)?, metadata::entries(attributes)?);
-        let staged = StagedFolder::new(location)?;
+        let staged = StagedFolder::try_new(location)?;
         let target = Self {
             location: staged.location().clone(),
             schema_name,
@@ -180,6 +181,16 @@ impl Sink for ArraySink {
     }
 }
 
+/// Offsets rise by the length of a string: a byte each, where zstd alone has to find patterns in numbers of eight bytes. They
+/// are decoded in a third of the time, and smaller.
+fn offsets_filters() -> Pipeline {
+    Pipeline::new([
+        Filter::PositiveDelta { max_window: 1024 },
+        Filter::BitWidthReduction { max_window: 256 },
+        Filter::zstd(3),
+    ])
+}
+
 /// A schema of these attributes with the orders and filters of the settings.
 fn schema_of(settings: &SinkSettings, dims: &[DimensionPlan], columns: &[ColumnPlan]) -> Result<ArraySchema> {
     let builder = match settings.kind {
@@ -195,6 +206,7 @@ fn schema_of(settings: &SinkSettings, dims: &[DimensionPlan], columns: &[ColumnP
     schema.dimensions = dims.iter().map(|dim| dim.dimension.clone()).collect();
     schema.attributes = columns.iter().map(|column| column.attribute.clone()).collect();
     schema.attributes.iter().try_for_each(|attribute| check_filters(attribute, schema.version))?;
+    schema.offsets_filters = offsets_filters();
     for (name, pipeline) in [
         ("coords", &mut schema.coords_filters),
         ("offsets", &mut schema.offsets_filters),

@@ -1,5 +1,6 @@
 //! Rows as a dense array along one dimension, `row`; an empty table becomes a sparse array.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
@@ -7,6 +8,8 @@ use tesselle_core::{Error, Result, Scalar};
 
 use super::{Cells as Rows, Target, schema_of};
 use crate::Datatype;
+use crate::filter::{Filter, Pipeline};
+use crate::meta::attribute::Attribute;
 use crate::meta::dimension::Dimension;
 use crate::meta::schema::{ArrayKind, ArraySchema};
 use crate::meta::value::Bounds;
@@ -18,10 +21,17 @@ use crate::write::schema::{ColumnPlan, DimensionPlan};
 /// Default cells per tile.
 const EXTENT: u64 = 50_000;
 
+/// Cells that are looked at to choose the filters of a column.
+const SAMPLE: usize = 50_000;
+/// Strings are worth a dictionary if each occurs this often, on average.
+const REPEATS: usize = 16;
+
 /// Fills tile after tile.
 pub(super) struct RowCells {
     target: Target,
     schema: ArraySchema,
+    /// Whether the filters of an attribute may follow from its first cells.
+    chooses: Vec<bool>,
     extent: usize,
     pending: Vec<Vec<Cells>>,
     pending_rows: usize,
@@ -30,7 +40,7 @@ pub(super) struct RowCells {
 }
 
 impl RowCells {
-    pub(super) fn new(target: &Target, settings: &SinkSettings, columns: &[ColumnPlan]) -> Result<Self> {
+    pub(super) fn try_new(target: &Target, settings: &SinkSettings, columns: &[ColumnPlan]) -> Result<Self> {
         let extent = settings.extent.unwrap_or(EXTENT);
         let extent_cells = usize::try_from(extent).ok().filter(|extent| *extent > 0 && *extent <= 1 << 30);
         let extent = extent_cells.ok_or_else(|| Error::invalid(format!("tiles of {extent} rows")))?;
@@ -39,15 +49,27 @@ impl RowCells {
             ["row", "row_number", "tesselle_row"].into_iter().find(|name| !taken(name)).unwrap_or("row_");
         let dimension = Dimension::new(name, Datatype::Uint64, 0_u64, 0_u64, 1_u64);
         let schema = schema_of(settings, &[DimensionPlan { dimension, index: 0, cast: None }], columns)?;
+        let chooses = columns.iter().map(|column| settings.leaves_filters(&column.attribute.name)).collect();
         Ok(Self {
             target: target.clone(),
             schema,
+            chooses,
             extent,
             pending: vec![Vec::new(); columns.len()],
             pending_rows: 0,
             rows: 0,
             writer: None,
         })
+    }
+
+    /// Gives strings that repeat a dictionary: there is less to decompress, and their offsets are not stored.
+    fn choose_filters(&mut self, columns: &[Cells]) {
+        let attributes = self.schema.attributes.iter_mut().zip(&self.chooses).zip(columns);
+        for ((attribute, _), _) in attributes
+            .filter(|((attribute, chooses), cells)| **chooses && is_text(attribute) && repeats(cells))
+        {
+            attribute.filters = Pipeline::new([Filter::Dictionary { level: -1 }, Filter::zstd(3)]);
+        }
     }
 
     /// Writes the pending rows: whole tiles, and with `last` the rest in a tile of `cells`.
@@ -64,6 +86,7 @@ impl RowCells {
         };
         let tiles: Vec<TileSet> = (0..whole).step_by(cells).map(tile).collect();
         if self.writer.is_none() {
+            self.choose_filters(&columns);
             self.writer = Some(FragmentWriter::create(self.target.plan(&Arc::new(self.schema.clone())))?);
         }
         if let Some(writer) = &mut self.writer {
@@ -77,6 +100,20 @@ impl RowCells {
         self.pending_rows -= whole;
         Ok(())
     }
+}
+
+fn is_text(attribute: &Attribute) -> bool {
+    attribute.is_var() && matches!(attribute.datatype, Datatype::StringAscii | Datatype::StringUtf8)
+}
+
+/// Whether the first cells have few distinct values.
+fn repeats(cells: &Cells) -> bool {
+    let sample = cells.count.min(SAMPLE);
+    let mut seen = HashSet::new();
+    (0..sample).all(|row| {
+        seen.insert(cells.cell(row));
+        seen.len() <= sample / REPEATS
+    })
 }
 
 impl Rows for RowCells {

@@ -22,7 +22,7 @@ pub(crate) fn write_arrays(request: &ArraysRequest<'_>, driver: &Driver) -> Resu
     }
     let empty = arrow_schema::Schema::empty();
     let common = SinkSettings::parse(&options.settings, &empty, Vec::new())?;
-    let staged = StagedFolder::new(location)?;
+    let staged = StagedFolder::try_new(location)?;
     let group = GroupWriter::create(staged.location(), common.key.clone())?;
     let kept = attributes.iter().map(|attribute| attribute.name.clone()).collect();
     let mut written = Written { fitted: Fitted { kept, ..Fitted::default() }, ..Written::default() };

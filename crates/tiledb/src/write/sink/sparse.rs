@@ -34,7 +34,7 @@ pub(super) struct SparseCells {
 }
 
 impl SparseCells {
-    pub(super) fn new(
+    pub(super) fn try_new(
         target: &Target,
         settings: &SinkSettings,
         mut dims: Vec<DimensionPlan>,

@@ -40,7 +40,7 @@ pub(crate) fn expected(case: &Path) -> Json {
 }
 
 pub(crate) fn driver() -> Driver {
-    Driver::new(&DriverOptions::default().with_threads(2)).unwrap()
+    Driver::try_new(&DriverOptions::default().with_threads(2)).unwrap()
 }
 
 pub(crate) fn open(path: &Path, options: &OpenOptions) -> Result<Arc<dyn Container>> {

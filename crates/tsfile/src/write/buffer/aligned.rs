@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use tesselle_core::At;
-use tesselle_core::Result;
+use tesselle_core::{At, Result};
 
 use super::timeline::{Timeline, ascends};
 use super::{ChunkJob, Encoder, Input, blanks, check_type, unknown};
@@ -228,12 +227,12 @@ impl AlignedBuffer {
     ) -> Result<Vec<PageJob<'a>>> {
         let mut jobs = Vec::with_capacity(ranges.len() * (sources.len() + 1));
         for range in ranges {
-            let part = times.get(range.clone()).unwrap_or_default();
+            let part = times.part(range.clone())?;
             let compression = self.compression;
             jobs.push(PageJob { name: "", times: part, content: Content::Times, compression });
             for (column, (values, present)) in self.columns.iter().zip(sources) {
                 let coding = encoder.setting.value_coding(&column.schema)?;
-                let mask = present.map(|mask| mask.get(range.clone()).unwrap_or_default());
+                let mask = present.map(|mask| mask.part(range.clone())).transpose()?;
                 let content = Content::Column(coding, values.range(range.clone()), mask);
                 let (name, compression) = (&*column.schema.name, column.schema.compression);
                 jobs.push(PageJob { name, times: part, content, compression });

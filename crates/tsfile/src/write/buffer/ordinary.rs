@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use tesselle_core::At;
-use tesselle_core::Result;
+use tesselle_core::{At, Result};
 
 use super::timeline::{Mark, Timeline, ascends};
 use super::{ChunkJob, Encoder, Input, check_type, unknown};
@@ -58,7 +57,7 @@ impl SeriesBuffer {
     ) -> Result<PageJob<'a>> {
         let coding = encoder.setting.value_coding(&self.schema)?;
         let content = Content::Points(coding, values.range(range.clone()));
-        let times = times.get(range.clone()).unwrap_or_default();
+        let times = times.part(range.clone())?;
         Ok(PageJob { name: &self.schema.name, times, content, compression: self.schema.compression })
     }
 
@@ -103,7 +102,7 @@ pub(super) fn write(
     for column in columns {
         let found = series.iter().position(|s| s.schema.name == column.name);
         let target = found.ok_or_else(|| unknown(column.name, series.iter().map(|s| &s.schema)))?;
-        let Some(buffer) = series.get(target) else { continue };
+        let buffer = series.at(target)?;
         check_type(&buffer.schema, column.values)?;
         if !(in_order && buffer.timeline.continues(times)) {
             let there = column.present_times(times);
@@ -118,7 +117,7 @@ pub(super) fn write(
         parts.push(SeriesWrite { target, mark: buffer.timeline.mark(), direct, pages: Vec::new(), bytes: 0 });
     }
     for (part, column) in parts.iter_mut().zip(columns) {
-        let Some(buffer) = series.get_mut(part.target) else { continue };
+        let buffer = series.at_mut(part.target)?;
         let waiting = if part.direct.is_some() {
             part.bytes = column.values.size() + times.len() * 8;
             column.values
@@ -140,7 +139,7 @@ pub(super) fn write(
         Ok(()) => {}
         Err(error) => {
             for part in parts.iter().filter(|part| part.direct.is_none()) {
-                let Some(buffer) = series.get_mut(part.target) else { continue };
+                let buffer = series.at_mut(part.target)?;
                 buffer.timeline.go_back(part.mark);
                 buffer.values.truncate(buffer.timeline.times.len());
             }
@@ -149,7 +148,7 @@ pub(super) fn write(
     }
     // Rows that do not fill a page are buffered.
     for part in &parts {
-        let Some(buffer) = series.get_mut(part.target) else { continue };
+        let buffer = series.at_mut(part.target)?;
         let done = part.pages.last().map_or(0, |range| range.end);
         if let Some(values) = part.direct {
             buffer.timeline.pass(times.part(..done)?);
@@ -174,7 +173,7 @@ fn encode(
     let mut owners = Vec::new();
     let mut jobs = Vec::new();
     for part in parts {
-        let Some(buffer) = series.get(part.target) else { continue };
+        let buffer = series.at(part.target)?;
         let (times, values) = match part.direct {
             Some(values) => (times, values),
             None => (buffer.timeline.times.as_slice(), buffer.values.as_slice()),

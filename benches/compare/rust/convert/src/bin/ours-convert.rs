@@ -13,7 +13,7 @@ fn main() {
     let source = folder.join(if from == "parquet" { "base.parquet".to_owned() } else { format!("made.{from}") });
     // What comes from Parquet is kept for the way back; what goes to Parquet is measured and compared.
     let target = folder.join(if from == "parquet" { format!("made.{to}") } else { format!("back-{from}.{to}") });
-    let driver = Driver::new(&DriverOptions::default().with_memory(MEMORY)).expect("threads");
+    let driver = Driver::try_new(&DriverOptions::default().with_memory(MEMORY)).expect("threads");
     let mut conversion = tesselle::convert(text(&source), text(&target)).on(&driver);
     if to == "tet" {
         // A tensor file has no times: the column is a vector of integers.

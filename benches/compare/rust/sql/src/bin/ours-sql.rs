@@ -18,7 +18,7 @@ fn main() {
     let middle = if format == "tet" { "i0 >= 5000000 AND i0 < 5100000" } else { MIDDLE };
     let sql = statement(query, middle);
     compare_harness::report(RUNS, || {
-        let session = Session::new(&SessionOptions::default()).expect("a session");
+        let session = Session::try_new(&SessionOptions::default()).expect("a session");
         session.register("t", &uri).expect("a table");
         let batches: Vec<_> = session.query(&sql).expect("an answer").map(|b| b.expect("rows")).collect();
         answer(&batches)

@@ -52,7 +52,7 @@ fn read(path: &Path, request: &Scan, driver: &Driver) -> f64 {
 
 fn main() {
     let (job, folder) = arguments();
-    let driver = Driver::new(&DriverOptions::default()).unwrap();
+    let driver = Driver::try_new(&DriverOptions::default()).unwrap();
     let (verb, name) = job.split_once('-').unwrap();
     let path: PathBuf = folder.join(format!("{name}.tatami"));
     let columns = |names: &[&str]| Scan::all().columns(names.iter().copied());

@@ -73,7 +73,7 @@ fn array(path: &Path) -> Arc<dyn ArrayView> {
 
 fn main() {
     let (job, folder) = arguments();
-    let driver = Driver::new(&DriverOptions::default()).unwrap();
+    let driver = Driver::try_new(&DriverOptions::default()).unwrap();
     let (verb, codec) = job.split_once('-').unwrap();
     let file = folder.join(format!("{codec}.tet"));
     let (side, many) = (side(), many());

@@ -1,4 +1,4 @@
-//! Rendered tables: types under the names, at most as wide as the screen.
+//! Rows for reading: tables with types under the names, at most as wide as the screen, lines and Markdown.
 
 use std::fmt::Write as _;
 use std::io::IsTerminal;
@@ -6,14 +6,69 @@ use std::io::IsTerminal;
 use arrow_array::RecordBatch;
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_schema::{DataType, SchemaRef};
-use tesselle::Result;
+use tesselle::{Error, Result};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use crate::forms::Form;
+use crate::out;
+
+/// Default number of rows shown on the screen.
+pub(crate) const SCREEN_ROWS: usize = 40;
 
 /// Cells are not truncated below this width.
 const LEAST_WIDTH: usize = 12;
 
+/// Rows that were printed.
+pub(crate) struct Shown {
+    pub(crate) rows: usize,
+    /// Whether there are more.
+    pub(crate) more: bool,
+}
+
+/// Prints at most `most` of the rows in a form for reading, to `file` or to standard output.
+pub(crate) fn show<E>(
+    form: Form,
+    schema: &SchemaRef,
+    rows: impl Iterator<Item = std::result::Result<RecordBatch, E>>,
+    most: usize,
+    (file, force): (Option<&str>, bool),
+) -> Result<Shown>
+where
+    Error: From<E>,
+{
+    let mut batches = Vec::new();
+    let mut count = 0;
+    for batch in rows {
+        let batch = batch?;
+        let surplus = (count + batch.num_rows()).saturating_sub(most);
+        count += batch.num_rows() - surplus;
+        batches.push(batch.slice(0, batch.num_rows() - surplus));
+        if surplus > 0 {
+            print(form, schema, &batches, (file, force))?;
+            return Ok(Shown { rows: count, more: true });
+        }
+    }
+    print(form, schema, &batches, (file, force))?;
+    Ok(Shown { rows: count, more: false })
+}
+
+/// Prints the rows in a form for reading, to `file` or to standard output.
+pub(crate) fn print(
+    form: Form,
+    schema: &SchemaRef,
+    batches: &[RecordBatch],
+    (file, force): (Option<&str>, bool),
+) -> Result<()> {
+    let text = match form {
+        Form::Line => lines(schema, batches)?,
+        Form::Markdown => markdown(schema, batches)?,
+        _ => table(schema, batches, if file.is_none() { screen_width() } else { None })?,
+    };
+    out::print_to(file, force, &text)
+}
+
 /// The width of the terminal; `None` without one.
-pub(super) fn screen_width() -> Option<usize> {
+fn screen_width() -> Option<usize> {
     if !std::io::stdout().is_terminal() {
         return None;
     }
@@ -26,14 +81,17 @@ struct Column {
     kind: String,
     cells: Vec<String>,
     width: usize,
+    /// Numbers are aligned to the right.
     number: bool,
+    /// Cells that mean nothing if they are truncated: numbers and times.
+    whole: bool,
 }
 
 impl Column {
     /// The placeholder for hidden columns.
     fn gap(rows: usize) -> Self {
         let dots = || "…".to_owned();
-        Self { name: dots(), kind: dots(), cells: vec![dots(); rows], width: 1, number: false }
+        Self { name: dots(), kind: dots(), cells: vec![dots(); rows], width: 1, number: false, whole: true }
     }
 
     fn cell(&self, text: &str) -> String {
@@ -43,12 +101,15 @@ impl Column {
     }
 }
 
-/// Renders the rows; columns that exceed `width` are truncated, then hidden.
-pub(super) fn render(schema: &SchemaRef, batches: &[RecordBatch], width: Option<usize>) -> Result<String> {
+/// Renders a table; columns that exceed `width` are truncated, then hidden.
+fn table(schema: &SchemaRef, batches: &[RecordBatch], width: Option<usize>) -> Result<String> {
     if is_plan(schema) {
         return plans(batches);
     }
     let mut columns = columns(schema, batches)?;
+    if columns.is_empty() {
+        return Ok("no columns\n".to_owned());
+    }
     let hidden = match width {
         Some(width) => squeeze(&mut columns, width),
         None => 0,
@@ -79,7 +140,7 @@ pub(super) fn render(schema: &SchemaRef, batches: &[RecordBatch], width: Option<
 }
 
 /// Each value on its own line, after the name of its column; an empty line between rows.
-pub(super) fn lines(schema: &SchemaRef, batches: &[RecordBatch]) -> Result<String> {
+fn lines(schema: &SchemaRef, batches: &[RecordBatch]) -> Result<String> {
     if is_plan(schema) {
         return plans(batches);
     }
@@ -98,7 +159,7 @@ pub(super) fn lines(schema: &SchemaRef, batches: &[RecordBatch]) -> Result<Strin
 }
 
 /// A table in Markdown, numbers to the right.
-pub(super) fn markdown(schema: &SchemaRef, batches: &[RecordBatch]) -> Result<String> {
+fn markdown(schema: &SchemaRef, batches: &[RecordBatch]) -> Result<String> {
     let columns = columns(schema, batches)?;
     let escaped = |cell: &str| cell.replace('|', "\\|");
     let row = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
@@ -125,7 +186,8 @@ fn columns(schema: &SchemaRef, batches: &[RecordBatch]) -> Result<Vec<Column>> {
         let (name, kind) = (one_line(field.name()), field.data_type().to_string());
         let width = cells.iter().chain([&name, &kind]).map(|text| text.width()).max().unwrap_or(0);
         let number = field.data_type().is_numeric() && !matches!(field.data_type(), DataType::Dictionary(..));
-        columns.push(Column { name, kind, cells, width, number });
+        let whole = number || field.data_type().is_temporal();
+        columns.push(Column { name, kind, cells, width, number, whole });
     }
     Ok(columns)
 }
@@ -136,8 +198,7 @@ fn squeeze(columns: &mut Vec<Column>, width: usize) -> usize {
     let total = |columns: &[Column]| columns.iter().map(|column| column.width + 3).sum::<usize>() + 1;
     while total(columns) > width {
         let excess = total(columns) - width;
-        let widest =
-            columns.iter_mut().filter(|c| !c.number && c.width > LEAST_WIDTH).max_by_key(|c| c.width);
+        let widest = columns.iter_mut().filter(|c| !c.whole && c.width > LEAST_WIDTH).max_by_key(|c| c.width);
         let Some(column) = widest else { break };
         // Not below the next widest at once, so that they shrink together.
         column.width -= excess.min(column.width - LEAST_WIDTH).min(column.width.div_ceil(4));
@@ -173,19 +234,9 @@ fn fit(text: &str, width: usize) -> String {
     format!("{kept}…")
 }
 
-/// Control characters would break the lines of the table.
+/// The text on one line, with control characters escaped.
 fn one_line(text: &str) -> String {
-    text.chars()
-        .map(|c| {
-            if c == '\n' {
-                '↵'
-            } else if c.is_control() {
-                '·'
-            } else {
-                c
-            }
-        })
-        .collect()
+    out::plain(&text.replace('\n', "↵").replace('\t', "\\t")).into_owned()
 }
 
 /// EXPLAIN returns text of many lines, which is shown unchanged.
@@ -215,7 +266,7 @@ fn plans(batches: &[RecordBatch]) -> Result<String> {
 mod tests {
     use std::sync::Arc;
 
-    use arrow_array::{ArrayRef, Int64Array, StringArray};
+    use arrow_array::{ArrayRef, Int64Array, StringArray, TimestampMillisecondArray};
 
     use super::*;
 
@@ -235,7 +286,7 @@ mod tests {
         for columns in [1, 2, 3, 9] {
             for width in [None, Some(200), Some(60), Some(30), Some(10)] {
                 let batch = sample(columns);
-                let text = render(&batch.schema(), &[batch], width).unwrap();
+                let text = table(&batch.schema(), &[batch], width).unwrap();
                 let lines: Vec<usize> =
                     text.lines().filter(|l| l.starts_with(['│', '┌'])).map(UnicodeWidthStr::width).collect();
                 assert!(lines.iter().all(|line| *line == lines[0]), "{text}");
@@ -244,6 +295,17 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn times_are_shown_whole_and_control_characters_escaped() {
+        let times = Arc::new(TimestampMillisecondArray::from(vec![0])) as ArrayRef;
+        let long = Arc::new(StringArray::from(vec!["a\tb\u{1b}[31m and more than fits"])) as ArrayRef;
+        let batch = RecordBatch::try_from_iter([("t", times), ("s", long)]).unwrap();
+        let text = table(&batch.schema(), std::slice::from_ref(&batch), Some(40)).unwrap();
+        assert!(text.contains("│ 1970-01-01T00:00:00 │ a\\tb\\u001b[31… │"), "{text}");
+        let empty = RecordBatch::new_empty(Arc::new(arrow_schema::Schema::empty()));
+        assert_eq!(table(&empty.schema(), &[empty], None).unwrap(), "no columns\n");
     }
 
     #[test]
@@ -259,7 +321,7 @@ mod tests {
     #[test]
     fn a_table_shows_types_nulls_and_line_ends() {
         let batch = sample(2);
-        let text = render(&batch.schema(), &[batch], None).unwrap();
+        let text = table(&batch.schema(), &[batch], None).unwrap();
         let want = "\
 ┌───────┬─────────────────────────┐
 │    c0 │ c1                      │
