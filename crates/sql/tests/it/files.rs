@@ -23,7 +23,7 @@ fn errors_suggest_similar_names() {
         (format!("COPY (SELECT 1) TO '{root}/grid.tet'"), ErrorKind::Invalid, "overwrite"),
         (format!("COPY (SELECT 1) TO '{root}/x.unknown'"), ErrorKind::Invalid, "STORED AS"),
         ("SELEC 1".to_owned(), ErrorKind::Invalid, ""),
-        (format!("SELECT * FROM '{root}/days/*.tat'"), ErrorKind::NotFound, ""),
+        (format!("SELECT * FROM '{root}/days/*.tat'"), ErrorKind::Io, ""),
         (format!("SELECT * FROM '{root}/mixed.*'"), ErrorKind::Invalid, "narrow"),
         (format!("SELECT * FROM '{root}/*.tsfile' UNION SELECT * FROM '{root}/nothing'"), ErrorKind::Io, ""),
         (
