@@ -44,10 +44,7 @@ pub(crate) fn expand(uris: &[String], keep: fn(&Capabilities) -> bool) -> Result
     for uri in uris {
         let paths = if name::is_pattern(uri) { name::expand(uri)? } else { vec![uri.clone()] };
         if paths.is_empty() {
-            return Err(Error::io(
-                format!("nothing matches '{uri}'"),
-                std::io::Error::new(std::io::ErrorKind::NotFound, "no such file or directory"),
-            ));
+            return Err(Error::no_match(uri));
         }
         for path in paths {
             if !is_place(&path)? {

@@ -136,8 +136,12 @@ impl Error {
 
     /// A file or folder that does not exist.
     pub fn missing(path: &str) -> Self {
-        let cause = std::io::Error::new(std::io::ErrorKind::NotFound, "no such file or directory");
-        Self::io(format!("cannot read '{path}'"), cause).file(path)
+        Self::io(format!("cannot read '{path}'"), no_such_file()).file(path)
+    }
+
+    /// A pattern of file names that matches none.
+    pub fn no_match(pattern: &str) -> Self {
+        Self::io(format!("no file matches '{pattern}'"), no_such_file())
     }
 
     /// An unknown name, with the most similar known one.
@@ -400,6 +404,10 @@ impl<T, E: Into<Error>> Context<T> for std::result::Result<T, E> {
     fn of_class(self, class: &'static str) -> Result<T> {
         self.map_err(|e| e.into().class(class))
     }
+}
+
+fn no_such_file() -> std::io::Error {
+    std::io::Error::new(std::io::ErrorKind::NotFound, "no such file or directory")
 }
 
 /// Edit distance, for suggestions; long names are skipped.

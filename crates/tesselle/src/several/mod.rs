@@ -38,7 +38,7 @@ impl Opener {
 
     /// The files that `uri` stands for as one table, at the location of the first of them.
     fn union(&self, uri: &str, files: &[String]) -> Result<DatasetTable> {
-        let first = files.first().ok_or_else(|| Error::missing(uri))?;
+        let first = files.first().ok_or_else(|| Error::no_match(uri))?;
         let location = self.parse(first)?.location;
         let table = self.run_on().driver()?.install(|| self.open_several(files))?;
         Ok(DatasetTable::new(self.format_of(&location)?, location, table))
