@@ -17,7 +17,7 @@ pub(crate) struct ReadArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) format: Option<String>,
 
-    /// Read the state as of TIME: milliseconds since the epoch, or ISO 8601
+    /// Read the state as of TIME: milliseconds since the epoch, ISO 8601, or '5 minutes ago'
     #[arg(long, global = true, value_name = "TIME", conflicts_with = "between", value_parser = parse_time)]
     at: Option<u64>,
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::IsTerminal;
 
 use arrow_array::RecordBatch;
-use arrow_cast::display::{ArrayFormatter, FormatOptions};
+use arrow_cast::display::{ArrayFormatter, DurationFormat, FormatOptions};
 use arrow_schema::{DataType, SchemaRef};
 use tesselle::{Error, Result};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
@@ -23,6 +23,15 @@ pub(crate) struct Shown {
     pub(crate) rows: usize,
     /// Whether there are more.
     pub(crate) more: bool,
+    /// Columns that are not shown because the screen is too narrow, of how many.
+    pub(crate) hidden: Option<(usize, usize)>,
+}
+
+impl Shown {
+    /// The remark about hidden columns; `way` shows them.
+    pub(crate) fn hidden_columns(&self, way: &str) -> Option<String> {
+        self.hidden.map(|(hidden, all)| format!("{hidden} of {all} columns do not fit; {way} shows all"))
+    }
 }
 
 /// Prints at most `most` of the rows in a form for reading, to `file` or to standard output.
@@ -44,27 +53,29 @@ where
         count += batch.num_rows() - surplus;
         batches.push(batch.slice(0, batch.num_rows() - surplus));
         if surplus > 0 {
-            print(form, schema, &batches, (file, force))?;
-            return Ok(Shown { rows: count, more: true });
+            let hidden = print(form, schema, &batches, (file, force))?;
+            return Ok(Shown { rows: count, more: true, hidden });
         }
     }
-    print(form, schema, &batches, (file, force))?;
-    Ok(Shown { rows: count, more: false })
+    let hidden = print(form, schema, &batches, (file, force))?;
+    Ok(Shown { rows: count, more: false, hidden })
 }
 
-/// Prints the rows in a form for reading, to `file` or to standard output.
+/// Prints the rows in a form for reading, to `file` or to standard output. Returns how many columns are not shown, of
+/// how many.
 pub(crate) fn print(
     form: Form,
     schema: &SchemaRef,
     batches: &[RecordBatch],
     (file, force): (Option<&str>, bool),
-) -> Result<()> {
-    let text = match form {
-        Form::Line => lines(schema, batches)?,
-        Form::Markdown => markdown(schema, batches)?,
+) -> Result<Option<(usize, usize)>> {
+    let (text, hidden) = match form {
+        Form::Line => (lines(schema, batches)?, 0),
+        Form::Markdown => (markdown(schema, batches)?, 0),
         _ => table(schema, batches, if file.is_none() { screen_width() } else { None })?,
     };
-    out::print_to(file, force, &text)
+    out::print_to(file, force, &text)?;
+    Ok(if hidden > 0 { Some((hidden, schema.fields().len())) } else { None })
 }
 
 /// The width of the terminal; `None` without one.
@@ -101,14 +112,14 @@ impl Column {
     }
 }
 
-/// Renders a table; columns that exceed `width` are truncated, then hidden.
-fn table(schema: &SchemaRef, batches: &[RecordBatch], width: Option<usize>) -> Result<String> {
+/// Renders a table; columns that exceed `width` are truncated, then hidden. Returns how many are hidden.
+fn table(schema: &SchemaRef, batches: &[RecordBatch], width: Option<usize>) -> Result<(String, usize)> {
     if is_plan(schema) {
-        return plans(batches);
+        return Ok((plans(batches)?, 0));
     }
     let mut columns = columns(schema, batches)?;
     if columns.is_empty() {
-        return Ok("no columns\n".to_owned());
+        return Ok(("no columns\n".to_owned(), 0));
     }
     let hidden = match width {
         Some(width) => squeeze(&mut columns, width),
@@ -132,11 +143,7 @@ fn table(schema: &SchemaRef, batches: &[RecordBatch], width: Option<usize>) -> R
         row(&mut text, &|column| column.cells.get(i).cloned().unwrap_or_default());
     }
     line(&mut text, ["└", "┴", "┘"]);
-    if hidden > 0 {
-        let _ =
-            writeln!(text, "{hidden} of {} columns do not fit; --as line shows all", schema.fields().len());
-    }
-    Ok(text)
+    Ok((text, hidden))
 }
 
 /// Each value on its own line, after the name of its column; an empty line between rows.
@@ -174,7 +181,10 @@ fn markdown(schema: &SchemaRef, batches: &[RecordBatch]) -> Result<String> {
 }
 
 fn columns(schema: &SchemaRef, batches: &[RecordBatch]) -> Result<Vec<Column>> {
-    let options = FormatOptions::new().with_null("∅").with_display_error(true);
+    let options = FormatOptions::new()
+        .with_null("∅")
+        .with_display_error(true)
+        .with_duration_format(DurationFormat::Pretty);
     let mut columns = Vec::with_capacity(schema.fields().len());
     for (i, field) in schema.fields().iter().enumerate() {
         let mut cells = Vec::new();
@@ -266,7 +276,9 @@ fn plans(batches: &[RecordBatch]) -> Result<String> {
 mod tests {
     use std::sync::Arc;
 
-    use arrow_array::{ArrayRef, Int64Array, StringArray, TimestampMillisecondArray};
+    use arrow_array::{
+        ArrayRef, DurationMillisecondArray, Int64Array, StringArray, TimestampMillisecondArray,
+    };
 
     use super::*;
 
@@ -286,7 +298,8 @@ mod tests {
         for columns in [1, 2, 3, 9] {
             for width in [None, Some(200), Some(60), Some(30), Some(10)] {
                 let batch = sample(columns);
-                let text = table(&batch.schema(), &[batch], width).unwrap();
+                let (text, hidden) = table(&batch.schema(), &[batch], width).unwrap();
+                assert_eq!(hidden > 0, text.contains("│ … │"), "{text}");
                 let lines: Vec<usize> =
                     text.lines().filter(|l| l.starts_with(['│', '┌'])).map(UnicodeWidthStr::width).collect();
                 assert!(lines.iter().all(|line| *line == lines[0]), "{text}");
@@ -302,10 +315,18 @@ mod tests {
         let times = Arc::new(TimestampMillisecondArray::from(vec![0])) as ArrayRef;
         let long = Arc::new(StringArray::from(vec!["a\tb\u{1b}[31m and more than fits"])) as ArrayRef;
         let batch = RecordBatch::try_from_iter([("t", times), ("s", long)]).unwrap();
-        let text = table(&batch.schema(), std::slice::from_ref(&batch), Some(40)).unwrap();
+        let (text, _) = table(&batch.schema(), std::slice::from_ref(&batch), Some(40)).unwrap();
         assert!(text.contains("│ 1970-01-01T00:00:00 │ a\\tb\\u001b[31… │"), "{text}");
         let empty = RecordBatch::new_empty(Arc::new(arrow_schema::Schema::empty()));
-        assert_eq!(table(&empty.schema(), &[empty], None).unwrap(), "no columns\n");
+        assert_eq!(table(&empty.schema(), &[empty], None).unwrap().0, "no columns\n");
+    }
+
+    #[test]
+    fn durations_are_shown_in_days_and_hours() {
+        let waits = Arc::new(DurationMillisecondArray::from(vec![234_300_102])) as ArrayRef;
+        let batch = RecordBatch::try_from_iter([("wait", waits)]).unwrap();
+        let shown = lines(&batch.schema(), &[batch]).unwrap();
+        assert_eq!(shown, "wait = 2 days 17 hours 5 mins 0.102 secs\n");
     }
 
     #[test]
@@ -321,7 +342,7 @@ mod tests {
     #[test]
     fn a_table_shows_types_nulls_and_line_ends() {
         let batch = sample(2);
-        let text = table(&batch.schema(), &[batch], None).unwrap();
+        let (text, _) = table(&batch.schema(), &[batch], None).unwrap();
         let want = "\
 ┌───────┬─────────────────────────┐
 │    c0 │ c1                      │

@@ -6,13 +6,14 @@ use tesselle::{Action, Error, type_name};
 /// An action as a flag or a verb.
 pub(crate) fn word(action: &Action) -> String {
     match action {
-        Action::Setting(name, value) => format!("--set {name}={value}"),
+        Action::Setting(name, value) => format!("--set {}", quoted(&format!("{name}={value}"))),
         Action::Overwrite => "--force".to_owned(),
         Action::Table(names) => format!("--table NAME or #NAME: {}", shown(names)),
         Action::ArrayColumn(names) => format!("--column NAME: {}", shown(names)),
         Action::Cast(casts) => {
-            let casts = casts.iter().map(|(name, to)| format!("--cast {name}={}", type_name(to)));
-            casts.collect::<Vec<_>>().join(" ")
+            let cast =
+                |(name, to): &(String, _)| format!("--cast {}", quoted(&format!("{name}={}", type_name(to))));
+            casts.iter().map(cast).collect::<Vec<_>>().join(" ")
         }
         Action::Columns => "--columns".to_owned(),
         Action::Filter => "--where".to_owned(),
@@ -35,6 +36,12 @@ pub(crate) fn word(action: &Action) -> String {
         Action::InPlace => "--in-place".to_owned(),
         other => other.neutral(),
     }
+}
+
+/// A word as a shell takes it: quoted if it contains spaces or other characters with a meaning.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "_-+=.,:/@%".contains(c);
+    if word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
 }
 
 /// An action in SQL terms, if SQL has an equivalent.
@@ -60,5 +67,17 @@ mod tests {
         ];
         let error = Error::invalid("x").suggest("use {}, or {}", [Action::Cast(casts), Action::Repair]);
         assert_eq!(line(&error), "x; use --cast a=int64 --cast b=utf8, or 'tess repair'");
+    }
+
+    #[test]
+    fn flags_can_be_pasted_into_a_shell() {
+        let cast = |name: &str, to: &str| {
+            word(&Action::Cast(vec![(name.to_owned(), tesselle::type_by_name(to).unwrap())]))
+        };
+        assert_eq!(cast("unit price", "float64"), "--cast 'unit price=float64'");
+        assert_eq!(cast("driver's", "utf8"), r"--cast 'driver'\''s=utf8'");
+        assert_eq!(cast("größe", "timestamp_ms"), "--cast größe=timestamp_ms");
+        assert_eq!(word(&Action::setting("time", "@row")), "--set time=@row");
+        assert_eq!(word(&Action::setting("delimiter", ";")), "--set 'delimiter=;'");
     }
 }

@@ -129,18 +129,27 @@ impl AsyncSession {
         Ok(())
     }
 
-    /// Makes every file and container in a folder a table, named in lower case by its name without the ending; returns
-    /// the names. Files of no known format are left alone. A file is opened when a statement first names its table.
+    /// Makes every file and container in a folder a table, named in lower case by its name without the extension, or with
+    /// it if several have the same name otherwise; returns the names. Files of no known format are left alone. A file is
+    /// opened when a statement first names its table.
     pub async fn register_folder(&self, folder: &str) -> Result<Vec<String>> {
-        let mut known: BTreeMap<String, String> = BTreeMap::new();
         let folder = folder.to_owned();
-        for uri in blocking(move || files::in_folder(&folder)).await? {
-            let name = files::stem(&uri).to_lowercase();
-            if let Some(other) = known.insert(name.clone(), uri.clone()) {
-                return Err(Error::invalid(format!(
-                    "'{other}' and '{uri}' would both be the table '{name}'"
-                ))
-                .hint("register one of them under another name"));
+        let uris = blocking(move || files::in_folder(&folder)).await?;
+        let mut by_stem: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for uri in uris {
+            by_stem.entry(files::stem(&uri).to_lowercase()).or_default().push(uri);
+        }
+        let mut known: BTreeMap<String, String> = BTreeMap::new();
+        for (stem, uris) in by_stem {
+            let is_only = uris.len() == 1;
+            for uri in uris {
+                let name = if is_only { stem.clone() } else { files::file_name(&uri).to_lowercase() };
+                if let Some(other) = known.insert(name.clone(), uri.clone()) {
+                    return Err(Error::invalid(format!(
+                        "'{other}' and '{uri}' would both be the table '{name}'"
+                    ))
+                    .hint("register one of them under another name"));
+                }
             }
         }
         let names = known.keys().cloned().collect();
@@ -268,6 +277,16 @@ impl AsyncSession {
             }
             _ => None,
         });
+        // An unquoted file name reads as a table of a schema.
+        let catalog = self.context.catalog(context::CATALOG);
+        let is_schema = |name: &str| {
+            name == "information_schema" || catalog.as_ref().is_some_and(|all| all.schema(name).is_some())
+        };
+        let unquoted = names.iter().find(|name| name.schema().is_some_and(|schema| !is_schema(schema)));
+        if let Some(name) = unquoted {
+            return Error::not_found(format!("table '{name}' does not exist"))
+                .hint(format!("quote a file name, as in FROM '{name}'"));
+        }
         match unknown {
             None => other.unwrap_or_else(|| ours(error)),
             Some(name) if known.is_empty() => Error::not_found(format!("table '{name}' does not exist"))

@@ -25,7 +25,7 @@ use crate::pool::OperatorMemory;
 use crate::tables::Tables;
 
 /// Where the tables of a session are.
-const CATALOG: &str = "tess";
+pub(crate) const CATALOG: &str = "tess";
 const SCHEMA: &str = "main";
 
 /// The number of memory consumers listed in an error.

@@ -1,7 +1,7 @@
 //! Conversion between Tesselle and DataFusion errors.
 
 use arrow_schema::ArrowError;
-use datafusion::common::{DataFusionError, SchemaError};
+use datafusion::common::{Column, DataFusionError, SchemaError};
 use tesselle::{Action, Error, ErrorKind};
 
 /// Converts an error into one of DataFusion, which passes it on unchanged.
@@ -52,9 +52,7 @@ fn copied(error: &DataFusionError) -> Error {
         DataFusionError::Context(_, inner) | DataFusionError::Diagnostic(_, inner) => copied(inner),
         DataFusionError::Shared(inner) => copied(inner),
         DataFusionError::SchemaError(inner, _) => schema_error(inner),
-        DataFusionError::SQL(inner, _) => {
-            Error::invalid(one_line(&inner.to_string()).replace("sql parser error: ", "this is not SQL: "))
-        }
+        DataFusionError::SQL(inner, _) => not_sql(&one_line(&inner.to_string())),
         DataFusionError::ObjectStore(inner) => Error::new(ErrorKind::Io, one_line(&inner.to_string())),
         DataFusionError::IoError(inner) => Error::new(ErrorKind::Io, one_line(&inner.to_string())),
         DataFusionError::ResourcesExhausted(text) => Error::limit(exhausted(&one_line(text)))
@@ -72,6 +70,18 @@ fn copied(error: &DataFusionError) -> Error {
         | DataFusionError::Configuration(text)
         | DataFusionError::NotImplemented(text) => refused(text),
         other => Error::invalid(one_line(&other.strip_backtrace())),
+    }
+}
+
+/// The error for text that cannot be parsed.
+fn not_sql(text: &str) -> Error {
+    let error = Error::invalid(text.replace("sql parser error: ", "this is not SQL: "));
+    let Some((_, found)) = text.split_once("found: ") else { return error };
+    match found.split(' ').next().unwrap_or_default().to_ascii_uppercase().as_str() {
+        "SUMMARIZE" => Error::invalid("SUMMARIZE is not supported")
+            .hint("DESCRIBE 'file' lists the columns; select count(x), min(x), max(x) and avg(x) of those of interest"),
+        "/" | "\\" => error.hint("quote a file name, as in FROM 'folder/run.tet'"),
+        _ => error,
     }
 }
 
@@ -99,10 +109,19 @@ fn copied_ours(error: &Error) -> Error {
 }
 
 fn schema_error(error: &SchemaError) -> Error {
+    if matches!(error, SchemaError::DuplicateQualifiedField { .. }) {
+        return Error::invalid("two tables of the query have the same name")
+            .hint("give each an alias: FROM 'a.csv' AS x JOIN 'a.csv' AS y");
+    }
     let SchemaError::FieldNotFound { field, valid_fields } = error else {
         return Error::invalid(one_line(&error.to_string()));
     };
     let name = field.name.as_str();
+    if let Some(table) = &field.relation
+        && let Some(error) = other_table(&table.to_string(), name, valid_fields)
+    {
+        return error;
+    }
     // Of several inputs with the same columns each column is listed once.
     let mut known: Vec<&str> = Vec::with_capacity(valid_fields.len());
     for field in valid_fields {
@@ -117,6 +136,31 @@ fn schema_error(error: &SchemaError) -> Error {
         )),
         None => Error::unknown_name("column", name, known),
     }
+}
+
+/// The error for a column whose name exists, but not in a table of this name.
+fn other_table(table: &str, name: &str, valid: &[Column]) -> Option<Error> {
+    let with_name: Vec<String> = valid
+        .iter()
+        .filter(|field| field.name == name)
+        .filter_map(|field| field.relation.as_ref())
+        .map(ToString::to_string)
+        .collect();
+    if with_name.is_empty() || with_name.iter().any(|known| known == table) {
+        return None;
+    }
+    let aliases: Vec<String> = with_name
+        .iter()
+        // The name of a file cannot precede a column.
+        .filter(|known| known.chars().all(|c| c.is_alphanumeric() || c == '_'))
+        .map(|known| format!("{known}.{name}"))
+        .collect();
+    let hint = if aliases.is_empty() {
+        format!("write {name}, or name the table: FROM … AS {table}")
+    } else {
+        format!("use {}", aliases.join(" or "))
+    };
+    Some(Error::not_found(format!("table '{table}' of column '{table}.{name}' is not in FROM")).hint(hint))
 }
 
 /// Who ran out of memory, without the state of the pool.
@@ -140,7 +184,10 @@ fn refused(text: &str) -> Error {
             .hint("write the rows that are to stay into a new file: COPY (SELECT … WHERE NOT (…)) TO 'new'");
     }
     let text = one_line(text);
-    let known = unknown_function(&text).or_else(|| wrong_arguments(&text));
+    let known = unknown_function(&text)
+        .or_else(|| wrong_arguments(&text))
+        .or_else(|| wrong_types(&text))
+        .or_else(|| not_grouped(&text));
     known.unwrap_or_else(|| Error::invalid(without_dump(&text)))
 }
 
@@ -154,8 +201,30 @@ fn wrong_arguments(text: &str) -> Option<Error> {
     )
 }
 
+/// The error for a function of arguments of other types: the engine lists what each of its forms takes.
+fn wrong_types(text: &str) -> Option<Error> {
+    let (name, rest) = text.strip_prefix("Function '")?.split_once("' failed to match any signature")?;
+    let received = rest.split_once("(DataType: ")?.1;
+    let received = received.split_once(").").map_or(received, |(received, _)| received);
+    Some(
+        Error::invalid(format!("function '{name}' does not take a value of type {received}"))
+            .hint("convert the argument with CAST"),
+    )
+}
+
+/// The error for a column next to aggregates.
+fn not_grouped(text: &str) -> Option<Error> {
+    let (before, _) = text.split_once("\" must appear in the GROUP BY clause")?;
+    let (_, column) = before.rsplit_once('"')?;
+    let column = column.rsplit('.').next().unwrap_or(column);
+    Some(
+        Error::invalid(format!("column '{column}' is neither in GROUP BY nor in an aggregate function"))
+            .hint(format!("add it to GROUP BY, or use first_value({column})")),
+    )
+}
+
 /// Functions of other dialects, by the start of their names, and what does the same here.
-const ELSEWHERE: [(&str, &str); 10] = [
+const ELSEWHERE: [(&str, &str); 14] = [
     ("row_number", "row_number() OVER (ORDER BY …)"),
     ("aver", "avg"),
     ("time_bucket_gapfill", "date_bin, and a join with the times that should be there (see the SQL guide)"),
@@ -166,6 +235,10 @@ const ELSEWHERE: [(&str, &str); 10] = [
     ("percentile", "approx_percentile_cont, or median"),
     ("quantile", "approx_percentile_cont, or median"),
     ("datediff", "the difference of two dates: a - b"),
+    ("strftime", "to_char"),
+    ("date_format", "to_char"),
+    ("first", "first_value(x ORDER BY time)"),
+    ("last", "last_value(x ORDER BY time)"),
 ];
 
 /// The error for a function that does not exist. The engine suggests one in any case, be it as far off as can be.
@@ -210,7 +283,7 @@ fn one_line(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use datafusion::common::Column;
+    use datafusion::common::TableReference;
 
     use super::*;
 
@@ -246,6 +319,41 @@ mod tests {
         assert_eq!(
             hint("Invalid function 'frobnicate'.\nDid you mean 'rtrim'?"),
             "SHOW FUNCTIONS lists those that do"
+        );
+    }
+
+    #[test]
+    fn messages_about_types_and_groups_are_short() {
+        let shown = |text: &str| copied(&DataFusionError::Plan(text.to_owned())).to_string();
+        let types = "Function 'sum' failed to match any signature, errors: Error during planning: Function 'sum' requires \
+                     Decimal, but received String (DataType: Utf8).,Error during planning: Function 'sum' requires \
+                     UInt64, but received String (DataType: Utf8).";
+        assert_eq!(
+            shown(types),
+            "function 'sum' does not take a value of type Utf8; convert the argument with CAST"
+        );
+        let groups = "Column in SELECT must be in GROUP BY or an aggregate function: While expanding wildcard, column \
+                      \"meta.csv.a\" must appear in the GROUP BY clause or must be part of an aggregate function, \
+                      currently only \"meta.csv.b\" appears in the SELECT clause satisfies this requirement";
+        assert_eq!(
+            shown(groups),
+            "column 'a' is neither in GROUP BY nor in an aggregate function; add it to GROUP BY, or use first_value(a)"
+        );
+    }
+
+    #[test]
+    fn a_column_of_a_table_that_is_not_there_is_named_with_those_that_are() {
+        let shown = |relation: &str| {
+            let error = SchemaError::FieldNotFound {
+                field: Box::new(Column::new(Some("x"), "a")),
+                valid_fields: vec![Column::new(Some(TableReference::bare(relation)), "a")],
+            };
+            schema_error(&error).to_string()
+        };
+        assert_eq!(shown("y"), "table 'x' of column 'x.a' is not in FROM; use y.a");
+        assert_eq!(
+            shown("meta.csv"),
+            "table 'x' of column 'x.a' is not in FROM; write a, or name the table: FROM … AS x"
         );
     }
 

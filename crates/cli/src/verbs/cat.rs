@@ -200,6 +200,9 @@ impl Cat {
             }
             _ => count,
         });
+        if let Some(remark) = shown.hidden_columns("--as line") {
+            out::note(&remark);
+        }
         Ok(())
     }
 }

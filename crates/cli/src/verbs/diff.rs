@@ -111,6 +111,11 @@ fn text(difference: &Difference) -> String {
         let verb = if difference.values == 1 { "differs" } else { "differ" };
         let _ = writeln!(text, "{} {verb}", format::counted(difference.values, "value"));
     }
+    let same_rows = difference.rows.0 == difference.rows.1 && difference.unmatched == (0, 0);
+    if same_rows && difference.values == 0 && difference.tables == 1 {
+        let rows = format::counted(difference.rows.0, "row");
+        let _ = writeln!(text, "the values of the columns that both have are equal: {rows}");
+    }
     for value in &difference.first {
         let place = match &value.row {
             RowPlace::Number(row) => format!("row {row}"),

@@ -144,7 +144,8 @@ fn text(hits: &Hits, offset: usize) -> String {
             hit.score,
             if title.is_empty() { "(no title)" } else { &title }
         );
-        let _ = writeln!(text, "     {} {}", field(&hit.fields.doc_id), field(&hit.fields.url));
+        let place = format!("{} {}", field(&hit.fields.doc_id), field(&hit.fields.url));
+        let _ = writeln!(text, "     {}", place.trim());
         if let Some(shown) = hit.highlight.as_ref().map(|h| h.marked(before, after)).filter(|t| !t.is_empty())
         {
             let _ = writeln!(text, "     {shown}");

@@ -140,11 +140,13 @@ fn to_json(reports: &[Checked], many: bool) -> Value {
 
 fn text(uri: &str, report: &Report) -> String {
     let verdict = if report.ok() { "ok" } else { "DAMAGED" };
-    let mut text = format!(
-        "{uri}: {verdict} ({}, {} checked)\n",
-        report.depth().name(),
-        format::counted(report.pieces, "chunk")
-    );
+    let depth = match report.depth() {
+        Depth::Quick => "quick, ",
+        Depth::Pieces => "",
+        Depth::Deep => "deep, ",
+    };
+    let checked = format::counted(report.pieces, "chunk");
+    let mut text = format!("{uri}: {verdict} ({depth}{checked} checked)\n");
     for finding in report.findings() {
         let place =
             [finding.file.clone(), finding.piece.clone(), finding.offset.map(|o| format!("byte {o}"))];

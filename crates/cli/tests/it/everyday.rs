@@ -106,6 +106,21 @@ fn columns_that_do_not_fit_are_listed_at_once_and_cast_on_demand() {
     let error = fails(&call, 2);
     assert!(error.contains("--cast price=") && error.contains("--cast total="), "{error}");
     fine(&[&call[..], &["--auto-cast"]].concat());
+    // Columns that are kept with a note need no cast, and flags can be pasted into a shell.
+    let mixed = folder.path().join("mixed.parquet");
+    let query = format!(
+        "COPY (SELECT CAST(2.5 AS DECIMAL(15,2)) AS price, true AS \"in stock\") TO '{}'",
+        mixed.display()
+    );
+    fine(&["sql", &query]);
+    let target = folder.path().join("mixed.tet");
+    let error = fails(&["convert", path(&mixed), path(&target)], 2);
+    assert!(error.contains("--cast 'in stock=uint8'") && !error.contains("price"), "{error}");
+    fine(&["convert", path(&mixed), path(&target), "--cast", "in stock=uint8"]);
+    assert_eq!(
+        fine(&["cat", path(&target), "--columns", "price,in stock", "--as", "csv"]),
+        "price,in stock\n2.50,1\n"
+    );
     // A column without any value has no type.
     let empty = folder.path().join("empty.csv");
     std::fs::write(&empty, "id,note\n1,\n2,\n").unwrap();
@@ -115,8 +130,9 @@ fn columns_that_do_not_fit_are_listed_at_once_and_cast_on_demand() {
         fine(&["convert", path(&empty), path(&target), "--auto-cast"]);
         assert_eq!(fine(&["cat", path(&target), "--columns", "id,note", "--as", "csv"]), "id,note\n1,\n2,\n");
     }
+    let series = folder.path().join("p.tsfile");
     assert_eq!(
-        fine(&["sql", &format!("SELECT count(*) AS n FROM '{}'", target.display()), "--as", "csv"]),
+        fine(&["sql", &format!("SELECT count(*) AS n FROM '{}'", series.display()), "--as", "csv"]),
         "n\n8\n"
     );
 }
@@ -175,8 +191,17 @@ fn a_folder_of_files_is_a_set_of_tables() {
         fine(&["sql", "-d", root, "SHOW TABLES", "--as", "csv"]),
         "table_name\nbroken\nitems\norders\n"
     );
+    // Files that differ only in their extensions keep them.
     std::fs::write(folder.path().join("items.csv"), "item\n7\n").unwrap();
-    assert!(fails(&["sql", "-d", root, query], 2).contains("would both be the table 'items'"));
+    assert_eq!(
+        fine(&["sql", "-d", root, "SHOW TABLES", "--as", "csv"]),
+        "table_name\nbroken\nitems.csv\nitems.jsonl\norders\n"
+    );
+    let query = "SELECT id, name FROM orders JOIN \"items.jsonl\" USING (item)";
+    assert_eq!(fine(&["sql", "-d", root, query, "--as", "csv"]), "id,name\n1,pen\n");
+    assert!(fails(&["sql", "-d", root, "SELECT * FROM items"], 2).contains("items.csv"));
+    std::fs::write(folder.path().join("ITEMS.csv"), "item\n7\n").unwrap();
+    assert!(fails(&["sql", "-d", root, query], 2).contains("would both be the table 'items.csv'"));
 }
 
 #[test]
@@ -612,4 +637,68 @@ fn a_zarr_store_of_one_array_may_be_a_group() {
         assert_eq!(values, "value\n1.5\n2.5\n", "{store}");
     }
     assert!(array.join("a/zarr.json").is_file());
+}
+
+/// Types that a text format cannot state are listed, and equal values are reported as such.
+#[test]
+fn a_difference_of_types_alone_says_that_the_values_are_equal() {
+    let folder = tempfile::tempdir().unwrap();
+    let (typed, plain) = (folder.path().join("a.parquet"), folder.path().join("a.csv"));
+    fine(&["sql", &format!("COPY (SELECT CAST(2.5 AS DECIMAL(15,2)) AS price) TO '{}'", typed.display())]);
+    fine(&["convert", path(&typed), path(&plain)]);
+    let out = tess(&["diff", path(&typed), path(&plain)]);
+    assert_eq!(out.status.code(), Some(1));
+    let shown = text(&out.stdout);
+    assert!(shown.contains("'price' is Decimal128(15, 2) on the left"), "{shown}");
+    assert!(shown.ends_with("the values of the columns that both have are equal: 1 row\n"), "{shown}");
+}
+
+/// States are named by times before now as well.
+#[test]
+fn a_state_is_read_as_of_a_time_before_now() {
+    let folder = tempfile::tempdir().unwrap();
+    let (rows, array) = (folder.path().join("a.csv"), folder.path().join("a.tiledb"));
+    std::fs::write(&rows, "x,v\n1,2\n").unwrap();
+    fine(&["convert", path(&rows), path(&array), "--set", "dims=x", "--set", "kind=sparse"]);
+    assert_eq!(fine(&["cat", path(&array), "--at", "now", "--as", "csv"]), "x,v\n1,2\n");
+    assert_eq!(fine(&["cat", path(&array), "--at", "1 hour ago", "--as", "csv"]), "x,v\n");
+    let error = fails(&["cat", path(&array), "--at", "soon"], 2);
+    assert!(error.contains("5 minutes ago"), "{error}");
+}
+
+/// The tiles of an array may have another extent along each axis.
+#[test]
+fn extents_are_one_number_or_one_for_each_dimension() {
+    let folder = tempfile::tempdir().unwrap();
+    let (field, rows) = (folder.path().join("field.tet"), folder.path().join("rows.csv"));
+    let query = format!(
+        "COPY (SELECT y.value AS y, x.value AS x, x.value * 1.5e0 AS value FROM generate_series(0, 3) y, \
+         generate_series(0, 7) x ORDER BY 1, 2) TO '{}' OPTIONS ('axes' 'y,x')",
+        field.display()
+    );
+    fine(&["sql", &query]);
+    fine(&["convert", path(&field), path(&rows)]);
+    let extents = |array: &std::path::Path| -> Vec<serde_json::Value> {
+        let info = support::json_of(&["info", path(array)]);
+        let columns = info["tables"][0]["columns"].as_array().unwrap().clone();
+        columns.iter().take(2).map(|column| column["extent"].clone()).collect()
+    };
+    let of_rows =
+        ["--set", "kind=dense", "--set", "dims=y,x", "--set", "domain.y=0:3", "--set", "domain.x=0:7"];
+    let none: [&str; 0] = [];
+    for (source, settings) in [(&field, &none[..]), (&rows, &of_rows[..])] {
+        for (given, want) in [("2", [2, 2]), ("2,4", [2, 4])] {
+            let target = folder.path().join("a.tiledb");
+            let given = format!("extent={given}");
+            let call = ["convert", path(source), path(&target), "--force", "--set", &given];
+            fine(&[&call[..], settings].concat());
+            assert_eq!(extents(&target), want, "{source:?} {given}");
+        }
+        for wrong in ["extent=2,4,8", "extent=0", "extent=2,x"] {
+            let target = folder.path().join("b.tiledb");
+            let call = ["convert", path(source), path(&target), "--set", wrong];
+            let error = fails(&[&call[..], settings].concat(), 2);
+            assert!(error.contains("extent"), "{error}");
+        }
+    }
 }

@@ -84,6 +84,58 @@ fn run(guide: &str) {
     assert!(compared > 0, "no output is shown in {guide}");
 }
 
+/// The commands of a block with a prompt, each with its output. A command goes on until its quotes are closed.
+#[cfg(feature = "sql")]
+fn prompted(block: &str) -> Vec<Example> {
+    let mut examples: Vec<Example> = Vec::new();
+    let mut open = false;
+    for line in block.lines() {
+        if let Some(command) = line.strip_prefix("$ ") {
+            examples.push(Example { commands: command.to_owned(), output: Some(String::new()) });
+        } else if let Some(last) = examples.last_mut() {
+            let text = if open { &mut last.commands } else { last.output.as_mut().unwrap() };
+            text.push_str(if open { "\n" } else { "" });
+            text.push_str(line);
+            text.push_str(if open { "" } else { "\n" });
+        }
+        open = examples.last().is_some_and(|last| last.commands.matches('\'').count() % 2 == 1);
+    }
+    examples
+}
+
+/// A line without what differs from run to run: how long it took, and when a file was made.
+#[cfg(feature = "sql")]
+fn steady(line: &str) -> &str {
+    let line = line.split(" created_at ").next().unwrap_or(line);
+    let Some(timed) = line.strip_suffix(" ms").or_else(|| line.strip_suffix(" s")) else { return line };
+    timed.rsplit_once(' ').map_or(timed, |(before, _)| before)
+}
+
+/// The tour of the front page prints what is shown there.
+#[cfg(feature = "sql")]
+#[test]
+fn the_tour_of_the_readme() {
+    let readme =
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md")).unwrap();
+    let (_, block) = readme.split_once("```console\n").unwrap();
+    let examples = prompted(block.split_once("```").unwrap().0);
+    assert!(examples.len() > 7, "{} commands", examples.len());
+    let folder = tempfile::tempdir().unwrap();
+    fine(&["demo", path(&folder.path().join("target/demo"))]);
+    let tess = Path::new(env!("CARGO_BIN_EXE_tess")).parent().unwrap();
+    let search = format!("{}:{}", tess.display(), std::env::var("PATH").unwrap());
+    for Example { commands, output } in examples {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &format!("{commands} 2>&1")]).current_dir(folder.path()).env("PATH", &search);
+        let printed = text(&shell.output().unwrap().stdout);
+        let shown = output.unwrap();
+        let want: Vec<&str> = shown.trim_end().lines().map(steady).collect();
+        let got: Vec<&str> = printed.trim_end().lines().map(steady).collect();
+        let same = output_matches(&want, &got);
+        assert!(same, "README.md shows:\n{shown}\nprinted by:\n{commands}\n{printed}");
+    }
+}
+
 #[test]
 fn shown_output_may_omit_parts() {
     assert!(output_matches(&["a", "…", "b … d…"], &["a", "x", "y", "b c d e"]));

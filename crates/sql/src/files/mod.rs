@@ -65,9 +65,13 @@ pub(crate) fn in_folder(folder: &str) -> tesselle::Result<Vec<String>> {
 
 /// The last part of a path without its extensions, including that of a compression.
 pub(crate) fn stem(uri: &str) -> &str {
-    let name = uri.trim_end_matches('/').rsplit('/').next().unwrap_or(uri);
-    let name = tesselle::Compression::inner_name(name);
+    let name = tesselle::Compression::inner_name(file_name(uri));
     name.rsplit_once('.').map_or(name, |(stem, _)| stem)
+}
+
+/// The last part of a path.
+pub(crate) fn file_name(uri: &str) -> &str {
+    uri.trim_end_matches('/').rsplit('/').next().unwrap_or(uri)
 }
 
 /// Resolves quoted file names in `FROM`.

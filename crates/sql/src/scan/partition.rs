@@ -178,7 +178,6 @@ impl Partition {
         let next =
             self.driver.next_batch(&*self.storage, &mut *running.task, running.cost).map_err(external)?;
         let Some(batch) = next else {
-            self.driver.progress().advance(running.cost.bytes_in);
             self.running = None;
             // A query that needs only a few rows does not wait for another task.
             return Ok(self.gathered()?.map_or(Step::Nothing, Step::Batch));

@@ -8,6 +8,7 @@ mod examples;
 mod explain;
 mod files;
 mod learned;
+mod progress;
 mod pushdown;
 mod slt;
 mod statements;

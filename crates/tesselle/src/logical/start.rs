@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use tesselle_core::fit::check_types;
 use tesselle_core::{
-    Action, Created, Driver, Error, ErrorKind, Format, Result, Sink, Summary, TypeChange, WriteRequest,
+    Action, Created, Driver, Error, ErrorKind, Fit, Format, Result, Sink, Summary, TypeChange, WriteRequest,
     WriteTarget,
 };
 
@@ -42,8 +43,23 @@ pub fn start(to: &dyn Format, request: WriteRequest, auto_cast: bool, driver: &D
     let answer = if auto_cast { Answer::to(&refused, &request.schema, false, true) } else { None };
     match answer {
         Some(answer) => answer.start(to, again(), driver)?.ok_or(refused),
-        None => Err(refused),
+        None => Err(only_casts(to, &refused, again(), driver).unwrap_or(refused)),
     }
+}
+
+/// The refusal without the columns that would be stored so that they come back, if the others were cast; `None` if that
+/// does not help.
+fn only_casts(to: &dyn Format, refused: &Error, request: WriteRequest, driver: &Driver) -> Option<Error> {
+    let schema = Arc::clone(&request.schema);
+    let answer =
+        Answer::to(refused, &schema, true, true).filter(|answer| !answer.logical.types.is_empty())?;
+    let casts: Vec<TypeChange> = answer.changed.clone();
+    answer.start(to, request, driver).ok().flatten()?;
+    let fits = casts.iter().filter_map(|cast| {
+        let field = schema.field_with_name(&cast.column).ok()?;
+        Some((field, Fit::refused(cast.to.clone())))
+    });
+    check_types(to.name(), fits).err()
 }
 
 /// How the columns that a format refuses are stored.

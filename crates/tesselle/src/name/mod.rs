@@ -1,6 +1,7 @@
 //! Names: `path#table`, patterns, times and key files, for every front end.
 
 mod pipes;
+mod times;
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -8,6 +9,7 @@ use std::path::Path;
 pub use pipes::keep_pipes;
 use pipes::spooled;
 use tesselle_core::{Error, Location, Result, Secret};
+pub use times::{parse_time, parse_times};
 
 /// Distinct file names for tables, without extensions; parts of a path become folders.
 pub fn file_names(tables: &[String]) -> Vec<String> {
@@ -139,27 +141,6 @@ pub fn expand(pattern: &str) -> Result<Vec<String>> {
     Ok(found)
 }
 
-/// A time: milliseconds since the epoch, or ISO 8601.
-pub fn parse_time(text: &str) -> Result<u64> {
-    let text = text.trim();
-    if let Ok(millis) = text.parse() {
-        return Ok(millis);
-    }
-    let nanos = arrow_cast::parse::string_to_timestamp_nanos(text).map_err(|_| {
-        Error::invalid(format!("'{text}' is not a time"))
-            .hint("use milliseconds since the epoch, or ISO 8601 such as 2024-05-01T12:00:00Z")
-    })?;
-    u64::try_from(nanos.div_euclid(1_000_000))
-        .map_err(|_| Error::invalid(format!("the time '{text}' is before 1970, which no format supports")))
-}
-
-/// Two times separated by a comma, both included.
-pub fn parse_times(text: &str) -> Result<(u64, u64)> {
-    let (start, end) =
-        text.split_once(',').ok_or_else(|| Error::invalid("expected two times separated by a comma"))?;
-    Ok((parse_time(start)?, parse_time(end)?))
-}
-
 /// The key in a file: 32 raw bytes, or `hex:` and 64 digits.
 pub fn read_key(path: impl AsRef<Path>) -> Result<Secret> {
     let path = path.as_ref();
@@ -201,15 +182,6 @@ mod tests {
         assert!(found(".h*/a.tet").is_empty());
         assert!(found("*/c.tet").is_empty());
         assert!(is_pattern(&format!("{root}/*.tet")) && !is_pattern(root) && !is_pattern("s3://b/*"));
-    }
-
-    #[test]
-    fn times_are_milliseconds_or_iso() {
-        assert_eq!(parse_time("1700000000000").unwrap(), 1_700_000_000_000);
-        assert_eq!(parse_time("1970-01-02").unwrap(), 86_400_000);
-        assert_eq!(parse_time("1970-01-01T00:00:01.5Z").unwrap(), 1500);
-        assert_eq!(parse_times("1, 2").unwrap(), (1, 2));
-        assert!(parse_times("1").is_err() && parse_time("soon").is_err());
     }
 
     #[cfg(not(feature = "cloud"))]

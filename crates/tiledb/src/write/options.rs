@@ -43,7 +43,8 @@ pub(super) struct SinkSettings {
     pub(super) cell_order: Layout,
     pub(super) tile_order: Layout,
     pub(super) dups: bool,
-    pub(super) extent: Option<u64>,
+    /// Tile extents: one for all dimensions, or one for each.
+    extents: Vec<u64>,
     pub(super) timestamp: Option<u64>,
     pub(super) key: Option<Key>,
     filters: Option<Vec<Filter>>,
@@ -93,7 +94,7 @@ impl SinkSettings {
             cell_order: layout(raw, "cell_order")?,
             tile_order: layout(raw, "tile_order")?,
             dups: raw.parse("dups", "true or false")?.unwrap_or(false),
-            extent: raw.parse("extent", "a number of cells")?,
+            extents: extents(raw)?,
             timestamp: raw.parse("timestamp", "milliseconds since the epoch")?,
             key: key(raw)?,
             filters: raw.get("filters").map(filters_from_str).transpose()?,
@@ -178,17 +179,46 @@ impl SinkSettings {
         Ok(Some(Bounds { low, high }))
     }
 
+    /// The tile extent of the dimension number `at`, where the setting `extent` states it.
+    pub(super) fn common_extent(&self, at: usize) -> Option<u64> {
+        match self.extents.as_slice() {
+            [only] => Some(*only),
+            all => all.get(at).copied(),
+        }
+    }
+
+    /// Fails if there are extents for another number of dimensions.
+    pub(super) fn expect_extents(&self, dimensions: usize) -> Result<()> {
+        let extents = self.extents.len();
+        if extents > 1 && extents != dimensions {
+            return Err(Error::invalid(format!("extent has {extents} numbers for {dimensions} dimensions"))
+                .suggest("set one for all, as in {}", [Action::setting("extent", "10")]));
+        }
+        Ok(())
+    }
+
     /// The tile extent of a dimension.
     pub(super) fn extent(&self, column: &str, datatype: Datatype) -> Result<Option<Scalar>> {
         // The extent of one dimension, else that of all.
-        let own = self.raw.get(&format!("extent.{column}"));
-        let Some(text) = own.or_else(|| self.raw.get("extent")) else {
+        let own = self.raw.get(&format!("extent.{column}")).map(str::to_owned);
+        let at = self.dims.iter().position(|name| name == column).unwrap_or(0);
+        let Some(text) = own.or_else(|| self.common_extent(at).map(|extent| extent.to_string())) else {
             let extent = self.axis(column).and_then(|axis| axis.extent.as_ref());
             return Ok(extent.and_then(|extent| number(extent, datatype)));
         };
-        let extent = scalar(text, datatype);
+        let extent = scalar(&text, datatype);
         extent.map(Some).ok_or_else(|| Error::invalid(format!("extent {text} of '{column}' is not a number")))
     }
+}
+
+/// The numbers of the setting `extent`.
+fn extents(raw: &Settings) -> Result<Vec<u64>> {
+    let Some(text) = raw.get("extent") else { return Ok(Vec::new()) };
+    let number = |part: &str| part.trim().parse::<u64>().ok().filter(|cells| *cells > 0);
+    text.split(',').map(number).collect::<Option<_>>().ok_or_else(|| {
+        Error::invalid(format!("extent={text} is not a number of cells"))
+            .hint("use one number for all dimensions, or one for each: 10, or 24,64,64")
+    })
 }
 
 /// Refuses settings of single columns that name none.

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use output::Output;
+use output::{Hints, Output};
 use tesselle::driver::Progress;
 use tesselle::{Error, Result};
 use tesselle_sql::{Session, SessionOptions};
@@ -50,7 +50,8 @@ pub(crate) struct Sql {
     #[arg(short, long = "table", value_name = "NAME=URI", value_parser = parse_table)]
     tables: Vec<(String, String)>,
 
-    /// Register every file in a folder as a table under its name without the extension; repeatable
+    /// Register every file in a folder as a table under its name without the extension (with it, if two files
+    /// differ only in that); repeatable
     #[arg(short = 'd', long = "folder", value_name = "FOLDER")]
     folders: Vec<String>,
 
@@ -110,6 +111,7 @@ impl Sql {
             file: self.output.clone(),
             force: self.force,
             timer: true,
+            hints: Hints::Flags,
             driver: session.driver().clone(),
             bar,
         };
@@ -119,6 +121,7 @@ impl Sql {
             // Ctrl-C stops the statement, not the process.
             let interrupt = session.interrupt();
             signals::stop_only(move || interrupt.interrupt());
+            output.hints = Hints::Commands;
             shell::run(&session, &mut output)?;
         }
         Ok(Outcome::Fine)

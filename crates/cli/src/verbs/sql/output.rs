@@ -11,6 +11,15 @@ use crate::forms::{self, Form, refuse_terminal};
 use crate::progress::Bar;
 use crate::{format, out, render};
 
+/// What hints name.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Hints {
+    /// Flags of the command line.
+    Flags,
+    /// Commands of the shell.
+    Commands,
+}
+
 /// Where answers go and how they look.
 pub(super) struct Output {
     pub(super) form: Option<Form>,
@@ -19,6 +28,7 @@ pub(super) struct Output {
     pub(super) file: Option<String>,
     pub(super) force: bool,
     pub(super) timer: bool,
+    pub(super) hints: Hints,
     pub(super) driver: Driver,
     pub(super) bar: Arc<Bar>,
 }
@@ -67,15 +77,19 @@ impl Output {
         let (schema, target) = (answer.schema(), (self.file.as_deref(), self.force));
         let shown = render::show(self.form(), &schema, answer, self.rows, target)?;
         self.bar.hide();
-        let time = self.time(started);
+        let (time, rows) = (self.time(started), format::counted(shown.rows as u64, "row"));
+        let (more, all, line) = match self.hints {
+            Hints::Flags => ("--rows N", "--as csv|jsonl|json|arrow|parquet", "--as line"),
+            Hints::Commands => (".rows N", ".mode csv", ".mode line"),
+        };
         out::note(&if shown.more {
-            format!(
-                "first {}{time}; --rows N shows more, --as csv|jsonl|json|arrow|parquet shows all",
-                format::counted(shown.rows as u64, "row")
-            )
+            format!("first {rows}{time}; {more} shows more, {all} shows all")
         } else {
-            format!("{}{time}", format::counted(shown.rows as u64, "row"))
+            format!("{rows}{time}")
         });
+        if let Some(remark) = shown.hidden_columns(line) {
+            out::note(&remark);
+        }
         Ok(())
     }
 

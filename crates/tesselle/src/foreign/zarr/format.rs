@@ -56,7 +56,7 @@ impl Format for Zarr {
                 if location.join(old).is_file()? {
                     let message = "this is a Zarr version 2 hierarchy, but only version 3 is supported";
                     return Err(Error::unsupported(message).file(location.path()).hint(
-                        "rewrite it with the Zarr library: zarr.copy_store or the command 'zarr migrate'",
+                        "rewrite it with Python: xarray.open_zarr(STORE).to_zarr('out.zarr', zarr_format=3)",
                     ));
                 }
             }

@@ -76,10 +76,11 @@ pub(crate) fn write_array(request: ArrayRequest<'_>, driver: &Driver) -> Result<
 
 fn schema_for(source: &dyn ArrayView, name: &str, settings: &SinkSettings) -> Result<NewSchema> {
     let mut builder = SchemaBuilder::dense().tile_order(settings.tile_order).cell_order(settings.cell_order);
+    settings.expect_extents(source.shape().len())?;
     let mut room = LARGEST_TILE;
     let axes = source.shape().iter().zip(source.tile_shape()).zip(source.axis_names()).zip(source.origin());
     for (i, (((extent, tile), axis), origin)) in axes.enumerate() {
-        let tile = settings.extent.unwrap_or(*tile).clamp(1, *extent).min(room.max(1));
+        let tile = settings.common_extent(i).unwrap_or(*tile).clamp(1, *extent).min(room.max(1));
         room /= tile.max(1);
         let axis = if axis.is_empty() { format!("i{i}") } else { axis.clone() };
         let high = origin + i128::from(*extent) - 1;

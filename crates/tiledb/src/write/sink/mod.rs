@@ -48,6 +48,7 @@ pub(crate) fn start(request: WriteRequest, driver: &Driver) -> Result<Created> {
     let location = target.location(NAME)?;
     let (target, staged) = Target::try_new(location, options.overwrite, &facts.attributes, &settings)?;
     let (dims, columns) = schema::plan(&schema, &settings)?;
+    settings.expect_extents(dims.len().max(1))?;
     let inner: Box<dyn Cells> = match (settings.kind, dims.is_empty()) {
         (ArrayKind::Sparse, true) => {
             return Err(

@@ -41,7 +41,7 @@ pub(super) struct RowCells {
 
 impl RowCells {
     pub(super) fn try_new(target: &Target, settings: &SinkSettings, columns: &[ColumnPlan]) -> Result<Self> {
-        let extent = settings.extent.unwrap_or(EXTENT);
+        let extent = settings.common_extent(0).unwrap_or(EXTENT);
         let extent_cells = usize::try_from(extent).ok().filter(|extent| *extent > 0 && *extent <= 1 << 30);
         let extent = extent_cells.ok_or_else(|| Error::invalid(format!("tiles of {extent} rows")))?;
         let taken = |name: &str| columns.iter().any(|column| column.attribute.name == name);
