@@ -7,7 +7,7 @@
 
 #[cfg_attr(not(target_os = "linux"), path = "absent.rs")]
 mod fault;
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
 mod tests;
 
 use std::fs::File;
