@@ -254,3 +254,32 @@ def test_a_full_read_takes_the_array_and_little_more(ending: str, tmp_path: path
     run = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, check=True)
     grown, size = map(int, run.stdout.split())
     assert grown * 1024 <= size + (64 << 20)
+
+
+@pytest.mark.parametrize("when", ["never", "before", "after"])
+def test_windows_of_a_file_that_became_shorter_are_an_error(tmp_path: pathlib.Path, when: str) -> None:
+    program = textwrap.dedent("""
+        import faulthandler, os, sys
+        import numpy
+        import tesselle as ts
+
+        path, when = sys.argv[1:]
+        if when == "before":
+            faulthandler.enable()
+        cells = numpy.arange(4096 * 128, dtype="f4").reshape(128, 4096)
+        numpy.save(path, cells)
+        array = ts.open(path).table().array()
+        assert (array[:, 100:300] == cells[:, 100:300]).all()
+        if when == "after":
+            faulthandler.enable()
+        assert (array[:, 200:400] == cells[:, 200:400]).all()
+        os.truncate(path, 100_000)
+        try:
+            array[:, 100:300]
+        except ts.Error as error:
+            assert "became shorter" in str(error), error
+            print("refused")
+    """)
+    command = [sys.executable, "-c", program, str(tmp_path / "cells.npy"), when]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "refused\n", "")

@@ -1,9 +1,11 @@
 //! Local files, read by position into buffers.
 //!
 //! Buffers cost little (the pages of a mapping are not free either), and a file truncated by another program yields an
-//! error, where a mapping would end the process. [`LocalStorage::mapped`] is for callers that control their files.
+//! error, where a mapping would end the process. Many short ranges are copied out of a mapping that is guarded against
+//! that. [`LocalStorage::mapped`] borrows from a plain one, for callers that control their files.
 
 mod buffers;
+mod guard;
 mod open;
 mod place;
 pub(crate) mod reclaim;

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
 use bytes::Bytes;
 
 use super::super::check_limit;
+use super::guard::Guarded;
 use super::place::{self, failed};
 use crate::error::{Error, Result};
 
@@ -42,6 +43,8 @@ pub(super) struct OpenFile {
     used: AtomicBool,
     /// Created when it is first worthwhile; `None` if the system refuses.
     pub(super) mapping: OnceLock<Option<Bytes>>,
+    /// Likewise, for copies of many short ranges.
+    guarded: OnceLock<Option<Guarded>>,
     /// Bytes read by position so far.
     pub(super) copied: AtomicU64,
 }
@@ -57,6 +60,7 @@ impl OpenFile {
             descriptor: RwLock::new(Some(Arc::new(file))),
             used: AtomicBool::new(true),
             mapping: OnceLock::new(),
+            guarded: OnceLock::new(),
             copied: AtomicU64::new(0),
         });
         keep(&opened);
@@ -103,6 +107,11 @@ impl OpenFile {
             return None;
         }
         self.mapping.get_or_init(|| map(&*self.file().ok()?)).as_ref()
+    }
+
+    /// The guarded mapping of `file`, which is this one; `None` if it cannot be had.
+    pub(super) fn guarded(&self, file: &File) -> Option<&Guarded> {
+        self.guarded.get_or_init(|| Guarded::try_new(file)).as_ref()
     }
 }
 

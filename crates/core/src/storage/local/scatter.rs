@@ -17,7 +17,13 @@ const PARTS: usize = 512;
 /// The system fills places slower than a copy does if they have fewer bytes than this on average.
 const PLACE: usize = 1 << 10;
 
-type Part<'d> = (u64, &'d mut [u8]);
+/// Places from this many on, far from each other, are copied out of a mapping: its page faults cost less than the calls.
+const MANY: usize = 16;
+/// Longer parts are read by position: the call takes little of the time.
+const SHORT: usize = 16 << 10;
+
+/// An offset in a file, and the place of the bytes there.
+pub(super) type Part<'d> = (u64, &'d mut [u8]);
 
 /// A file with its descriptor.
 struct Source<'f> {
@@ -38,6 +44,12 @@ impl Source<'_> {
 /// Fills each part with the bytes at its offset; offsets ascend.
 pub(super) fn read(open: &Arc<OpenFile>, mut parts: &mut [Part<'_>]) -> Result<()> {
     let source = Source { open, file: &*open.file()? };
+    // What the mapping lacks is read by position, which fails as usual.
+    if are_many_and_short(parts)
+        && source.open.guarded(source.file).is_some_and(|map| map.copy(source.file, parts))
+    {
+        return Ok(());
+    }
     let mut buffer = None;
     while let Some(count) = near(parts) {
         let (together, rest) = parts.split_at_mut(count);
@@ -54,6 +66,14 @@ pub(super) fn read(open: &Arc<OpenFile>, mut parts: &mut [Part<'_>]) -> Result<(
         }
     }
     Ok(())
+}
+
+/// Whether reads by position would be many system calls for few bytes each.
+fn are_many_and_short(parts: &[Part<'_>]) -> bool {
+    let is_far = |pair: &&[Part<'_>]| matches!(pair, [one, next] if next.0.saturating_sub(end_of(one)) > GAP);
+    parts.len() >= MANY
+        && parts.iter().map(|(_, part)| part.len()).sum::<usize>() <= parts.len() * SHORT
+        && parts.windows(2).filter(is_far).nth(MANY - 2).is_some()
 }
 
 /// How many of the first parts are read together: those with small gaps between them; `None` without parts.
@@ -115,7 +135,7 @@ fn too_far() -> Error {
 }
 
 /// Fills all places with the bytes from `offset` on.
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 fn read_exact(file: &File, mut places: &mut [IoSliceMut<'_>], mut offset: u64) -> IoResult<()> {
     while !places.is_empty() {
         match rustix::io::preadv(file, places, offset) {
@@ -132,7 +152,7 @@ fn read_exact(file: &File, mut places: &mut [IoSliceMut<'_>], mut offset: u64) -
     Ok(())
 }
 
-#[cfg(not(unix))]
+#[cfg(not(target_os = "linux"))]
 fn read_exact(file: &File, places: &mut [IoSliceMut<'_>], mut offset: u64) -> IoResult<()> {
     for place in places {
         read_exact_at(file, place, offset)?;
