@@ -41,28 +41,27 @@ pub fn encode(data: &[u8], offsets: &[u64], dst: &mut Vec<u8>) -> Result<Diction
     Ok(Dictionary { id_width, length_width, entries })
 }
 
+/// The most distinct strings of [`split`].
+pub const MOST_STRINGS: usize = 1 << 16;
+
 /// Fills `data` and `offsets` with the strings of the indexes in `src`; their number must match exactly.
 pub fn decode(
     id_width: u8,
     length_width: u8,
-    mut entries: &[u8],
+    entries: &[u8],
     src: &[u8],
     data: &mut [u8],
     offsets: &mut [u64],
 ) -> Result<()> {
-    let id_width = check_width(WHAT, id_width)?;
-    let length_width = check_width(WHAT, length_width)?;
-    let mut strings: Vec<([u8; SHORT], &[u8])> = Vec::new();
-    while !entries.is_empty() {
-        let len = take_int(WHAT, &mut entries, length_width)?;
-        let string = take(WHAT, &mut entries, len)?;
+    let id_width = check_ids(id_width, src)?;
+    let started = |string: &[u8]| {
         let mut start = [0; SHORT];
         start.iter_mut().zip(string).for_each(|(place, byte)| *place = *byte);
-        strings.push((start, string));
-    }
-    if !src.len().is_multiple_of(id_width) {
-        return Err(Error::corrupt(WHAT, format!("{} bytes are not whole numbers of {id_width}", src.len())));
-    }
+        start
+    };
+    let strings = distinct(length_width, entries)?;
+    let strings: Vec<([u8; SHORT], &[u8])> =
+        strings.into_iter().map(|string| (started(string), string)).collect();
     let out = Output { what: WHAT, data, offsets, filled: 0, strings: 0 };
     match id_width {
         1 => look_up::<1>(src, &strings, out),
@@ -72,15 +71,82 @@ pub fn decode(
     }
 }
 
+/// Appends the index of each string in `src`, and returns the distinct strings: what [`decode`] fills `size` bytes with, not
+/// looked up. `None` if there are more than [`MOST_STRINGS`], and `ids` is as before.
+pub fn split<'a>(
+    id_width: u8,
+    length_width: u8,
+    entries: &'a [u8],
+    src: &[u8],
+    size: usize,
+    ids: &mut Vec<u16>,
+) -> Result<Option<Vec<&'a [u8]>>> {
+    let id_width = check_ids(id_width, src)?;
+    let strings = distinct(length_width, entries)?;
+    if strings.len() > MOST_STRINGS {
+        return Ok(None);
+    }
+    let start = ids.len();
+    let largest = match id_width {
+        1 => narrow::<1>(src, ids),
+        2 => narrow::<2>(src, ids),
+        4 => narrow::<4>(src, ids),
+        _ => narrow::<8>(src, ids),
+    };
+    if let Some(id) = largest.filter(|id| *id >= strings.len() as u64) {
+        return Err(out_of_range(id, strings.len()));
+    }
+    let lengths: Vec<usize> = strings.iter().map(|string| string.len()).collect();
+    let own = ids.get(start..).unwrap_or_default();
+    let found: usize = own.iter().filter_map(|id| lengths.get(usize::from(*id))).sum();
+    if found != size {
+        return Err(Error::Length { what: WHAT, expected: size as u64, found: found as u64 });
+    }
+    Ok(Some(strings))
+}
+
+/// Appends indexes of `W` bytes, cut to 16 bits, and returns the largest.
+fn narrow<const W: usize>(src: &[u8], ids: &mut Vec<u16>) -> Option<u64> {
+    let all = src.as_chunks::<W>().0;
+    let largest = all.iter().map(wide).max();
+    ids.extend(all.iter().map(|id| wide(id) as u16));
+    largest
+}
+
+fn wide<const W: usize>(id: &[u8; W]) -> u64 {
+    id.iter().fold(0, |id, byte| id << 8 | u64::from(*byte))
+}
+
+/// The width of an index, if `src` has whole ones.
+fn check_ids(width: u8, src: &[u8]) -> Result<usize> {
+    let width = check_width(WHAT, width)?;
+    if !src.len().is_multiple_of(width) {
+        return Err(Error::corrupt(WHAT, format!("{} bytes are not whole numbers of {width}", src.len())));
+    }
+    Ok(width)
+}
+
+/// The strings of a dictionary.
+fn distinct(length_width: u8, mut entries: &[u8]) -> Result<Vec<&[u8]>> {
+    let length_width = check_width(WHAT, length_width)?;
+    let mut strings = Vec::new();
+    while !entries.is_empty() {
+        let len = take_int(WHAT, &mut entries, length_width)?;
+        strings.push(take(WHAT, &mut entries, len)?);
+    }
+    Ok(strings)
+}
+
+fn out_of_range(id: u64, strings: usize) -> Error {
+    Error::corrupt(WHAT, format!("string {id} is out of range, the dictionary has {strings}"))
+}
+
 /// Appends the strings of indexes of `W` bytes, each given with its first bytes.
 fn look_up<const W: usize>(src: &[u8], strings: &[([u8; SHORT], &[u8])], mut out: Output<'_>) -> Result<()> {
     for id in src.as_chunks::<W>().0 {
-        let id = id.iter().fold(0_u64, |id, byte| id << 8 | u64::from(*byte));
+        let id = wide(id);
         let Some((start, string)) = usize::try_from(id).ok().and_then(|id| strings.get(id)) else {
-            return Err(Error::corrupt(
-                WHAT,
-                format!("string {id} is out of range, the dictionary has {}", strings.len()),
-            ));
+            return Err(out_of_range(id, strings.len()));
         };
         if !out.push_short(start, string.len()) {
             out.push(string)?;

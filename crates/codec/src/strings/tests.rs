@@ -27,6 +27,12 @@ fn check(strings: &[String]) {
     let d = dictionary::encode(&data, &offsets, &mut packed).unwrap();
     dictionary::decode(d.id_width, d.length_width, &d.entries, &packed, &mut back, &mut starts).unwrap();
     assert_eq!((&back, &starts), (&data, &offsets));
+
+    let mut ids = vec![7];
+    let distinct = dictionary::split(d.id_width, d.length_width, &d.entries, &packed, data.len(), &mut ids);
+    let distinct = distinct.unwrap().unwrap();
+    let found: Vec<&[u8]> = ids[1..].iter().map(|id| distinct[usize::from(*id)]).collect();
+    assert_eq!(found, strings.iter().map(String::as_bytes).collect::<Vec<_>>());
 }
 
 proptest! {
@@ -48,7 +54,16 @@ proptest! {
     ) {
         let (mut data, mut offsets) = (vec![0; bytes], vec![0; cells]);
         let _ = runs::decode(runs::Widths { run: a, string: b }, &src, &mut data, &mut offsets);
-        let _ = dictionary::decode(a, b, &entries, &src, &mut data, &mut offsets);
+        let decoded = dictionary::decode(a, b, &entries, &src, &mut data, &mut offsets);
+        let mut ids = Vec::new();
+        let split = dictionary::split(a, b, &entries, &src, bytes, &mut ids);
+        // Both accept and refuse the same, except that the number of cells is not known to one of them.
+        prop_assert!(decoded.is_err() || split.is_ok());
+        if let Ok(Some(distinct)) = split && ids.len() == cells {
+            let strings: Vec<u8> = ids.iter().flat_map(|id| distinct[usize::from(*id)]).copied().collect();
+            prop_assert!(decoded.is_ok());
+            prop_assert_eq!(strings, data);
+        }
     }
 }
 
@@ -69,6 +84,17 @@ fn indexes_are_as_wide_as_the_number_of_strings_needs() {
     let d = dictionary::encode(&data, &offsets, &mut packed).unwrap();
     assert_eq!((d.id_width, packed.len()), (2, 512));
     assert_eq!(d.entries, [1, b'a']);
+}
+
+#[test]
+fn a_dictionary_of_more_strings_than_short_indexes_have_is_not_split() {
+    let strings: Vec<String> = (0..=dictionary::MOST_STRINGS).map(|i| i.to_string()).collect();
+    let (data, offsets) = lay_out(&strings);
+    let mut packed = Vec::new();
+    let d = dictionary::encode(&data, &offsets, &mut packed).unwrap();
+    let mut ids = Vec::new();
+    let split = dictionary::split(d.id_width, d.length_width, &d.entries, &packed, data.len(), &mut ids);
+    assert_eq!((split, ids.len()), (Ok(None), 0));
 }
 
 #[test]

@@ -15,7 +15,7 @@ use arrow_select::filter::filter_record_batch;
 
 use super::integers::match_integers;
 use super::list::is_one_of;
-use super::{Comparison, Predicate, decimal};
+use super::{Comparison, Predicate, coded, decimal};
 use crate::error::{Error, Result};
 use crate::scalar::Scalar;
 
@@ -31,6 +31,11 @@ impl Predicate {
 
     /// True, false or null (unknown) for each row of `batch`.
     pub fn evaluate(&self, batch: &RecordBatch) -> Result<BooleanArray> {
+        self.evaluate_coded(batch, &[])
+    }
+
+    /// The same, if the columns of strings `coded` come as dictionaries.
+    pub(crate) fn evaluate_coded(&self, batch: &RecordBatch, coded: &[&str]) -> Result<BooleanArray> {
         let rows = batch.num_rows();
         match self {
             Self::Always(value) => Ok(constant(*value, rows)),
@@ -41,21 +46,26 @@ impl Predicate {
                 let nulls = array.logical_nulls();
                 Ok(nulls.map_or_else(|| constant(false, rows), |n| BooleanArray::new(!n.inner(), None)))
             }
-            Self::And(parts) => all_of(parts, batch),
+            Self::And(parts) => all_of(parts, batch, coded),
             Self::Or(parts) => {
-                fold(parts.iter().map(|p| p.evaluate(batch)), constant(false, rows), arrow_kleene_or)
+                let parts = parts.iter().map(|part| part.evaluate_coded(batch, coded));
+                fold(parts, constant(false, rows), arrow_kleene_or)
             }
             Self::Not(inner) => {
-                let mask = inner.evaluate(batch)?;
+                let mask = inner.evaluate_coded(batch, coded)?;
                 Ok(BooleanArray::new(!mask.values(), mask.nulls().cloned()))
             }
-            Self::Custom(custom) => custom.condition().evaluate(batch),
+            Self::Custom(custom) => coded::evaluate(custom.condition(), batch, coded),
         }
     }
 }
 
 /// Whether the rows are one of `values`: unknown for nulls, and for other rows if a value is null.
 fn is_in(array: &ArrayRef, column: &str, values: &[Scalar]) -> Result<BooleanArray> {
+    if values.is_empty() {
+        // Nothing is in an empty list, not even null.
+        return Ok(constant(false, array.len()));
+    }
     if let DataType::Dictionary(..) = array.data_type() {
         return by_entry(array, |entries| is_in(entries, column, values));
     }
@@ -70,12 +80,26 @@ fn by_entry(array: &ArrayRef, judge: impl Fn(&ArrayRef) -> Result<BooleanArray>)
     let dictionary = array.as_any_dictionary();
     let verdicts = judge(dictionary.values())?;
     let (is_true, is_false) = (known(&verdicts, true), known(&verdicts, false));
-    let (keys, nulls) = (dictionary.normalized_keys(), array.nulls());
+    // The key of a null row may be none of the entries.
+    let valid = array.nulls().map(NullBuffer::inner);
     let rows = |entries: &BooleanBuffer| {
-        // The key of a null row may be none of the entries.
-        let is_set = |i: usize| nulls.is_none_or(|nulls| nulls.is_valid(i)) && entries.value(keys[i]);
-        BooleanBuffer::collect_bool(keys.len(), is_set)
+        let table: Vec<bool> = entries.iter().collect();
+        let is_set = |key: usize| table.get(key).is_some_and(|set| *set);
+        let bits = if let Some(short) = array.as_dictionary_opt::<UInt16Type>() {
+            let keys = short.keys().values();
+            BooleanBuffer::collect_bool(keys.len(), |row| is_set(usize::from(keys[row])))
+        } else {
+            let keys = dictionary.normalized_keys();
+            BooleanBuffer::collect_bool(keys.len(), |row| is_set(keys[row]))
+        };
+        match valid {
+            Some(valid) => &bits & valid,
+            None => bits,
+        }
     };
+    if verdicts.null_count() == 0 {
+        return Ok(BooleanArray::new(rows(&is_true), array.nulls().cloned()));
+    }
     Ok(from_known(&rows(&is_true), &rows(&is_false)))
 }
 
@@ -94,9 +118,9 @@ fn fold(
 
 /// Custom conditions come last, and see only rows that no other condition has excluded, if these
 /// are few.
-fn all_of(parts: &[Predicate], batch: &RecordBatch) -> Result<BooleanArray> {
+fn all_of(parts: &[Predicate], batch: &RecordBatch, coded: &[&str]) -> Result<BooleanArray> {
     let rows = batch.num_rows();
-    let own = parts.iter().filter(|part| !part.has_custom()).map(|part| part.evaluate(batch));
+    let own = parts.iter().filter(|part| !part.has_custom()).map(|part| part.evaluate_coded(batch, coded));
     let mut sum = fold(own, constant(true, rows), arrow_kleene_and)?;
     for part in parts.iter().filter(|part| part.has_custom()) {
         let open = !&known(&sum, false);
@@ -104,19 +128,28 @@ fn all_of(parts: &[Predicate], batch: &RecordBatch) -> Result<BooleanArray> {
         if left == 0 {
             break;
         }
-        let part = if left > rows / 2 { part.evaluate(batch)? } else { evaluate_some(part, batch, &open)? };
+        let part = if left > rows / 2 {
+            part.evaluate_coded(batch, coded)?
+        } else {
+            evaluate_some(part, batch, &open, coded)?
+        };
         sum = arrow_kleene_and(&sum, &part);
     }
     Ok(sum)
 }
 
 /// The values of a condition for the rows that are set in `open`; false for the others.
-fn evaluate_some(part: &Predicate, batch: &RecordBatch, open: &BooleanBuffer) -> Result<BooleanArray> {
+fn evaluate_some(
+    part: &Predicate,
+    batch: &RecordBatch,
+    open: &BooleanBuffer,
+    coded: &[&str],
+) -> Result<BooleanArray> {
     let schema = batch.schema_ref();
     let columns = part.columns().into_iter().filter_map(|name| schema.index_of(name).ok());
     let few = batch.project(&columns.collect::<Vec<_>>())?;
     let few = filter_record_batch(&few, &BooleanArray::new(open.clone(), None))?;
-    let found = part.evaluate(&few)?;
+    let found = part.evaluate_coded(&few, coded)?;
     let (mut values, mut valid) = (BooleanBufferBuilder::new(open.len()), found.nulls().map(|_| Vec::new()));
     values.append_n(open.len(), false);
     for (at, row) in open.set_indices().enumerate() {

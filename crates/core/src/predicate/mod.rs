@@ -3,6 +3,7 @@
 //! A predicate is true, false or unknown for a row, as in SQL; only rows where it is true pass.
 
 mod bind;
+pub(crate) mod coded;
 mod custom;
 mod decimal;
 mod eval;

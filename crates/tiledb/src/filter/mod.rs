@@ -11,6 +11,7 @@
 mod bound;
 mod chunk;
 mod codec;
+mod entries;
 mod forward;
 mod kind;
 mod parse;
@@ -22,6 +23,7 @@ mod tests;
 
 pub(crate) use chunk::{Chunk, PlainChunks};
 pub(crate) use codec::{TileCodec, TileKind};
+pub(crate) use entries::Entries;
 pub use kind::{Filter, ImageFormat};
 pub use parse::filters_from_str;
 pub(crate) use pipeline::MAX_CHUNK;

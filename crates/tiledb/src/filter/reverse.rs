@@ -7,6 +7,7 @@ use tesselle_codec::{compress, difference, runs, scale, shuffle, strings, webp, 
 use tesselle_core::{At, Cursor, ErrorKind, Within};
 
 use super::bound::{Bound, bounds};
+use super::entries::Entries;
 use super::stage::{PartCodec, Stage, StringCodec};
 use super::{Chunk, TileCodec};
 use crate::{Error, Result};
@@ -26,7 +27,7 @@ impl TileCodec {
                     offsets.fill(0);
                     Ok(())
                 }
-                [chunk] => self.decode_strings(chunk, dst, offsets),
+                [chunk] => self.run_back(chunk, dst, offsets),
                 more => {
                     Err(Error::corrupt(format!("a tile of strings has {} chunks, expected 1", more.len())))
                 }
@@ -50,26 +51,32 @@ impl TileCodec {
         (self.stages.is_empty() && whole).then_some(chunk.data)
     }
 
-    fn decode_strings(&self, chunk: &Chunk<'_>, dst: &mut [u8], offsets: &mut [u64]) -> Result<()> {
-        self.run_back(chunk, dst, offsets)
+    /// The distinct strings of a tile of `cells` strings of `len` bytes, and which of them each cell is: what
+    /// [`TileCodec::decode`] looks up. `None` if the tile is no dictionary, or one of too many strings.
+    pub(crate) fn entries(&self, body: &[u8], len: usize, cells: usize) -> Result<Option<Entries>> {
+        let Some(Stage::Strings(StringCodec::Dictionary)) = self.stages.first() else { return Ok(None) };
+        let chunks = Self::chunks(body, len)?;
+        let [chunk] = chunks.as_slice() else { return Ok(None) };
+        expect_len(chunk.original, len)?;
+        let bounds = bounds(&self.stages, len, cells);
+        let mut state = State::of(chunk);
+        for (stage, bound) in self.stages.iter().zip(&bounds).skip(1).rev() {
+            if stage.keeps_data() {
+                state.pass(stage, &[])?;
+            } else {
+                state.undo(stage, *bound, self.key.as_ref(), len)?;
+            }
+        }
+        let entries = state.entries(len, cells)?;
+        state.expect_end()?;
+        Ok(entries)
     }
 
     fn run_back(&self, chunk: &Chunk<'_>, dst: &mut [u8], offsets: &mut [u64]) -> Result<()> {
-        if dst.len() != chunk.original {
-            return Err(Error::corrupt(format!(
-                "a chunk has {} bytes, expected {}",
-                chunk.original,
-                dst.len()
-            )));
-        }
+        expect_len(chunk.original, dst.len())?;
         let bounds = bounds(&self.stages, dst.len(), offsets.len());
         let last_writer = self.stages.iter().position(|stage| !stage.keeps_data());
-        let mut state = State {
-            metadata: Cow::Borrowed(chunk.metadata),
-            at: 0,
-            data: Cow::Borrowed(chunk.data),
-            done: false,
-        };
+        let mut state = State::of(chunk);
         for (i, (stage, bound)) in self.stages.iter().zip(&bounds).enumerate().rev() {
             if stage.keeps_data() {
                 state.pass(stage, dst)?;
@@ -78,30 +85,22 @@ impl TileCodec {
                 state.done = true;
                 state.data = Cow::Borrowed(&[]);
             } else {
-                let len = state.length_before(stage)?;
-                if len > bound.data {
-                    return Err(Error::corrupt(format!(
-                        "a filter states {len} bytes in a chunk of {}",
-                        dst.len()
-                    )));
-                }
-                let mut space = vec![0; len];
-                state.undo_into(stage, *bound, self.key.as_ref(), &mut space, offsets)?;
-                state.data = Cow::Owned(space);
+                state.undo(stage, *bound, self.key.as_ref(), dst.len())?;
             }
         }
         if !state.done {
-            if state.data.len() != dst.len() {
-                let found = state.data.len();
-                return Err(Error::corrupt(format!("a chunk has {found} bytes, expected {}", dst.len())));
-            }
+            expect_len(state.data.len(), dst.len())?;
             dst.copy_from_slice(&state.data);
         }
-        if state.at != state.metadata.len() {
-            return Err(Error::corrupt("a chunk has metadata that no filter reads"));
-        }
-        Ok(())
+        state.expect_end()
     }
+}
+
+fn expect_len(found: usize, expected: usize) -> Result<()> {
+    if found == expected {
+        return Ok(());
+    }
+    Err(Error::corrupt(format!("a chunk has {found} bytes, expected {expected}")))
 }
 
 /// The remainder of a chunk between two stages.
@@ -114,7 +113,21 @@ struct State<'a> {
     done: bool,
 }
 
+impl<'a> State<'a> {
+    fn of(chunk: &Chunk<'a>) -> Self {
+        let (metadata, data) = (Cow::Borrowed(chunk.metadata), Cow::Borrowed(chunk.data));
+        Self { metadata, at: 0, data, done: false }
+    }
+}
+
 impl State<'_> {
+    fn expect_end(&self) -> Result<()> {
+        if self.at == self.metadata.len() {
+            return Ok(());
+        }
+        Err(Error::corrupt("a chunk has metadata that no filter reads"))
+    }
+
     fn cursor(&self) -> Cursor<'_> {
         Cursor::new(self.metadata.within(self.at..), 0, "filter metadata")
     }
@@ -168,6 +181,18 @@ impl State<'_> {
             }
             _ => self.data.len(),
         })
+    }
+
+    /// Undoes a stage that is followed by others, in a chunk of `whole` bytes.
+    fn undo(&mut self, stage: &Stage, bound: Bound, key: Option<&Key>, whole: usize) -> Result<()> {
+        let len = self.length_before(stage)?;
+        if len > bound.data {
+            return Err(Error::corrupt(format!("a filter states {len} bytes in a chunk of {whole}")));
+        }
+        let mut space = vec![0; len];
+        self.undo_into(stage, bound, key, &mut space, &mut [])?;
+        self.data = Cow::Owned(space);
+        Ok(())
     }
 
     /// Undoes a stage: `dst` gets the data, the metadata becomes that of the earlier stages.
@@ -301,17 +326,38 @@ impl State<'_> {
         Ok(())
     }
 
-    fn undo_strings(&mut self, codec: StringCodec, dst: &mut [u8], offsets: &mut [u64]) -> Result<()> {
+    /// The metadata of `cells` strings of `len` bytes, up to two widths that depend on how they are stored.
+    fn strings(&self, len: usize, cells: usize) -> Result<(Cursor<'_>, u8, u8)> {
         let mut cursor = self.cursor();
         let head = (cursor.u32_le()?, cursor.u32_le()?);
         let (original, stored, offset_bytes) = (cursor.u32_le()?, cursor.u32_le()?, cursor.u32_le()?);
         let (first, second) = (cursor.u8()?, cursor.u8()?);
-        let expected = (dst.len(), self.data.len(), offsets.len().saturating_mul(8));
+        let expected = (len, self.data.len(), cells.saturating_mul(8));
         if head != (0, 1) || (original as usize, stored as usize, offset_bytes as usize) != expected {
             return Err(Error::corrupt(format!(
                 "strings of {original} bytes in {stored} with {offset_bytes} bytes of offsets, expected {expected:?}"
             )));
         }
+        Ok((cursor, first, second))
+    }
+
+    /// The distinct strings of `cells` strings of `len` bytes; `None` if they are too many.
+    fn entries(&mut self, len: usize, cells: usize) -> Result<Option<Entries>> {
+        let (mut cursor, id_width, length_width) = self.strings(len, cells)?;
+        let size = cursor.u32_le()?;
+        let stored = cursor.bytes_u64(size.into())?;
+        let mut ids = Vec::with_capacity(cells.min(self.data.len()));
+        let strings = strings::dictionary::split(id_width, length_width, stored, &self.data, len, &mut ids)?;
+        if ids.len() != cells && strings.is_some() {
+            return Err(Error::corrupt(format!("a tile has {} strings, expected {cells}", ids.len())));
+        }
+        let entries = strings.map(|strings| Entries::new(&strings, ids));
+        self.at += cursor.position();
+        Ok(entries)
+    }
+
+    fn undo_strings(&mut self, codec: StringCodec, dst: &mut [u8], offsets: &mut [u64]) -> Result<()> {
+        let (mut cursor, first, second) = self.strings(dst.len(), offsets.len())?;
         match codec {
             StringCodec::Rle => {
                 let widths = strings::runs::Widths { run: first, string: second };

@@ -44,6 +44,14 @@ fn fixed(filters: Vec<Filter>, datatype: Datatype, key: Option<&Key>) -> TileCod
     TileCodec::try_new(&Pipeline::new(filters), datatype, kind, VERSION, key).unwrap()
 }
 
+/// The strings of all cells, one after the other.
+fn looked_up(entries: &super::Entries) -> Vec<u8> {
+    let starts: Vec<usize> = std::iter::once(0).chain(entries.ends.iter().copied()).collect();
+    let strings =
+        entries.ids.iter().map(|id| &entries.data[starts[usize::from(*id)]..entries.ends[usize::from(*id)]]);
+    strings.flatten().copied().collect()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 
@@ -97,10 +105,24 @@ proptest! {
         let (mut back, mut starts) = (vec![0; data.len()], vec![1; offsets.len()]);
         codec.decode(&body, &mut back, Some(&mut starts)).unwrap();
         prop_assert_eq!((back, starts), (data.clone(), offsets));
+        let entries = codec.entries(&body, data.len(), strings.len()).unwrap();
+        prop_assert_eq!(entries.is_some(), dictionary && !strings.is_empty());
+        if let Some(entries) = entries {
+            prop_assert_eq!(looked_up(&entries), data.clone());
+        }
         for at in 0..body.len() {
             let mut bad = body.clone();
             bad[at] ^= 0x41;
-            let _ = codec.decode(&bad, &mut vec![0; data.len()], Some(&mut vec![0; strings.len()]));
+            let mut seen = vec![0; data.len()];
+            let decoded = codec.decode(&bad, &mut seen, Some(&mut vec![0; strings.len()]));
+            // What is refused as strings is refused as distinct strings, and the other way around.
+            let entries = codec.entries(&bad, data.len(), strings.len());
+            if dictionary && !strings.is_empty() {
+                prop_assert_eq!(entries.is_ok(), decoded.is_ok());
+            }
+            if let (Ok(Some(entries)), Ok(())) = (entries, decoded) {
+                prop_assert_eq!(looked_up(&entries), seen);
+            }
             let _ = codec.decode(&body[..at], &mut vec![0; data.len()], Some(&mut vec![0; strings.len()]));
         }
     }

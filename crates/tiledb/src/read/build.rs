@@ -15,6 +15,7 @@ use tesselle_core::Action;
 use tesselle_core::At;
 
 use super::schema::{Column, Presentation, element_type, item_field};
+use crate::filter::Entries;
 use crate::meta::datatype::Datatype;
 use crate::meta::dimension::VAR;
 use crate::meta::enumeration::Enumeration;
@@ -185,6 +186,20 @@ fn text(name: &str, data: Buffer, offsets: Vec<i32>, nulls: Option<NullBuffer>) 
             .source(error)
             .suggest("add {} to read the column as bytes", [Action::StringsAsBinary])
     })
+}
+
+/// Distinct strings as a dictionary; `None` if one of them is not text. A string that only null cells have does not matter,
+/// and that of another cell is reported where cells are strings.
+pub(crate) fn dictionary_of(entries: Entries, validity: Option<&[u8]>) -> Result<Option<ArrayRef>> {
+    let Entries { data, ends, ids } = entries;
+    let ends = std::iter::once(Ok(0)).chain(ends.into_iter().map(i32::try_from));
+    let Ok(offsets) = ends.collect::<std::result::Result<Vec<i32>, _>>() else { return Ok(None) };
+    let Ok(strings) = StringArray::try_new(OffsetBuffer::new(offsets.into()), data.into(), None) else {
+        return Ok(None);
+    };
+    let nulls = validity.map(null_buffer).filter(|nulls| nulls.null_count() > 0);
+    let ids = PrimitiveArray::<UInt16Type>::try_new(ids.into(), nulls)?;
+    Ok(Some(Arc::new(DictionaryArray::try_new(ids, Arc::new(strings))?)))
 }
 
 /// Codes of an enumerated attribute; a code without a value is null.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use tesselle_core::{At, ByteRange, Context, Within};
 
-use crate::filter::{Pipeline, PlainChunks, TileCodec, TileKind};
+use crate::filter::{Entries, Pipeline, PlainChunks, TileCodec, TileKind};
 use crate::fragment::{Fragment, TileIndex};
 use crate::meta::datatype::Datatype;
 use crate::meta::slots::{Field, file_stem};
@@ -368,6 +368,16 @@ impl FieldTiles {
             return Err(self.place(&error.class("bad_offsets"), tile, 0));
         }
         Ok(offsets)
+    }
+
+    /// Variable-length cells as distinct strings; `None` if they are not stored so, or are too many.
+    pub(crate) fn entries(&self, stored: &StoredTile, tile: u64, cells: u64) -> Result<Option<Entries>> {
+        if !self.data.offsets_in_data() {
+            return Ok(None);
+        }
+        let len = self.var_len(stored, tile)?;
+        let count = self.checked_len(stored.data.len(), cells, 8).map_err(|e| self.place(&e, tile, 0))? / 8;
+        self.data.entries(&stored.data, len, count).map_err(|error| self.place(&error, tile, 1))
     }
 
     /// Bytes that the values of a variable-length tile decode to, checked.

@@ -5,14 +5,16 @@ use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow_buffer::BooleanBuffer;
-use arrow_schema::SchemaRef;
-use arrow_select::filter::filter_record_batch;
+use arrow_schema::{Schema, SchemaRef};
+use arrow_select::filter::FilterBuilder;
 use bytes::Bytes;
 
 use super::plan::{PlanColumn, Shared};
 use super::values::{GridValues, PartCost, ValuesRead, ValuesStep};
 use crate::array::{AxisCopy, BoxCopy, TilePart, touched};
 use crate::error::{Error, Result};
+use crate::predicate::Predicate;
+use crate::predicate::coded::{coded, expand};
 use crate::selection::Region;
 use crate::task::{Cost, Step, Task};
 
@@ -119,13 +121,8 @@ impl BandTask {
         Some(start..(start + size).min(self.cells))
     }
 
-    /// Some columns of a batch.
-    fn batch(
-        &self,
-        positions: impl Iterator<Item = usize>,
-        schema: &SchemaRef,
-        rows: &Range<u64>,
-    ) -> Result<RecordBatch> {
+    /// Some columns of a batch, as they were read.
+    fn parts(&self, positions: impl Iterator<Item = usize>, rows: &Range<u64>) -> Result<Vec<ArrayRef>> {
         let len = address(rows.end - rows.start)?;
         let start = address(rows.start)?;
         let columns = positions.map(|at| {
@@ -140,9 +137,7 @@ impl BandTask {
                 .map(|values| values.slice(start, len))
                 .ok_or_else(|| Error::internal("a band has fewer values than rows"))
         });
-        let columns = columns.collect::<Result<_>>()?;
-        let options = RecordBatchOptions::new().with_row_count(Some(len));
-        Ok(RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)?)
+        columns.collect()
     }
 
     /// Tests the rows; `false` when none passes.
@@ -152,8 +147,9 @@ impl BandTask {
         let mask = self.mask()?;
         let (mut passing, mut any, mut all) = (Vec::new(), false, true);
         while let Some(rows) = self.batch_rows(passing.len() as u64) {
-            let batch = self.batch(0..shared.tested, &shared.tested_schema, &rows)?;
-            let result = predicate.evaluate(&batch)?;
+            let columns = self.parts(0..shared.tested, &rows)?;
+            let result =
+                evaluate(predicate, &shared.tested_schema, columns, address(rows.end - rows.start)?)?;
             let mut bits = match result.nulls() {
                 Some(nulls) => result.values() & nulls.inner(),
                 None => result.values().clone(),
@@ -209,13 +205,56 @@ impl BandTask {
                 continue;
             }
             let shared = &self.shared;
-            let batch = self.batch(shared.output.iter().copied(), &shared.schema, &rows)?;
-            let Some(bits) = passing.filter(|bits| count != Some(bits.len())) else {
-                return Ok(Step::Batch(batch));
-            };
-            return Ok(Step::Batch(filter_record_batch(&batch, &BooleanArray::new(bits.clone(), None))?));
+            let mut columns = self.parts(shared.output.iter().copied(), &rows)?;
+            let mut len = address(rows.end - rows.start)?;
+            if let Some(bits) = passing.filter(|bits| count != Some(bits.len())) {
+                let mut filter = FilterBuilder::new(&BooleanArray::new(bits.clone(), None));
+                if columns.len() > 1 {
+                    filter = filter.optimize();
+                }
+                let filter = filter.build();
+                columns = columns
+                    .iter()
+                    .map(|column| filter.filter(column))
+                    .collect::<std::result::Result<_, _>>()?;
+                len = filter.count();
+            }
+            for (column, field) in columns.iter_mut().zip(shared.schema.fields()) {
+                if let Some(dictionary) = coded(&*column, field.data_type()) {
+                    *column = expand(dictionary)?;
+                }
+            }
+            let options = RecordBatchOptions::new().with_row_count(Some(len));
+            let batch = RecordBatch::try_new_with_options(Arc::clone(&shared.schema), columns, &options);
+            return Ok(Step::Batch(batch?));
         }
     }
+}
+
+/// The value of a predicate over the columns of `schema`, some of which may have come as dictionaries.
+fn evaluate(
+    predicate: &Predicate,
+    schema: &SchemaRef,
+    columns: Vec<ArrayRef>,
+    rows: usize,
+) -> Result<BooleanArray> {
+    let options = RecordBatchOptions::new().with_row_count(Some(rows));
+    let fields = schema.fields().iter();
+    let names: Vec<&str> = fields
+        .zip(&columns)
+        .filter(|(field, column)| coded(column, field.data_type()).is_some())
+        .map(|(field, _)| field.name().as_str())
+        .collect();
+    if names.is_empty() {
+        let batch = RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)?;
+        return predicate.evaluate(&batch);
+    }
+    let fields = schema.fields().iter().zip(&columns);
+    let fields =
+        fields.map(|(field, column)| field.as_ref().clone().with_data_type(column.data_type().clone()));
+    let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+    let batch = RecordBatch::try_new_with_options(schema, columns, &options)?;
+    predicate.evaluate_coded(&batch, &names)
 }
 
 impl Task for BandTask {

@@ -60,7 +60,7 @@ pub enum ValuesStep {
     Sizes(Vec<Arc<str>>),
     /// These ranges.
     Need(Vec<ByteRange>),
-    /// The values of all cells of the region, row-major.
+    /// The values of all cells of the region, row-major. Strings may come as a dictionary of strings with keys of 16 bits.
     Values(ArrayRef),
 }
 

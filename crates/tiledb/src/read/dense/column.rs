@@ -5,11 +5,13 @@ use std::sync::Arc;
 
 use arrow_array::ArrayRef;
 use arrow_buffer::MutableBuffer;
+use arrow_schema::DataType;
 use bytes::Bytes;
 use tesselle_core::array::{GridValues, PartCost, ValuesRead, ValuesStep};
 use tesselle_core::{At, ColumnBounds, Region, Span};
 
 use super::compose::{Composition, DenseAttribute};
+use crate::filter::Entries;
 use crate::order::grid::Runs;
 use crate::read::build::{self, Cells};
 use crate::read::copy::{copy_runs, fill_runs};
@@ -113,6 +115,12 @@ impl DenseRead {
         let column = &self.attribute.column;
         let validity = if column.nullable { Some(self.validity(stored)?) } else { None };
         if column.is_var() {
+            if *column.field.data_type() == DataType::Utf8
+                && let Some(entries) = self.entries(stored)?
+                && let Some(strings) = build::dictionary_of(entries, validity.as_deref())?
+            {
+                return Ok(strings);
+            }
             let (data, offsets) = self.variable(stored)?;
             let (data, offsets) = (data.into(), Some(offsets));
             return build::array(column, Cells { data, offsets, validity, rows: self.rows });
@@ -174,6 +182,28 @@ impl DenseRead {
             offsets.push(i32::try_from(data.len()).map_err(|_| too_long())?);
         }
         Ok((data, offsets))
+    }
+
+    /// The cells of parts whose rows follow one another as distinct strings; `None` if they are not stored so.
+    fn entries(&self, stored: &[Option<StoredTile>]) -> Result<Option<Entries>> {
+        let attribute = &self.attribute;
+        let mut all = Entries::default();
+        for ((part, runs), tile) in self.composition.parts.iter().zip(self.runs()).zip(stored) {
+            let (Some(field), Some(tile), Some(runs)) = (attribute.field(part), tile, runs) else {
+                return Ok(None);
+            };
+            let ([run], 1) = (runs.starts.as_slice(), runs.step) else { return Ok(None) };
+            if run.target != all.ids.len() {
+                return Ok(None);
+            }
+            let Some(own) = field.entries(tile, part.tile, attribute.cells_per_tile)? else {
+                return Ok(None);
+            };
+            if !all.append(&own, run.source..run.source + runs.len)? {
+                return Ok(None);
+            }
+        }
+        Ok((all.ids.len() == self.rows && self.rows > 0).then_some(all))
     }
 
     fn too_long(&self) -> Error {
