@@ -10,9 +10,11 @@ demo: tools ## build tess for development and walk through a sample of each form
 
 test: tools lint docs ## every check and every test
 	@mkdir -p target && rm -f $(GOLDEN)
+	@tools/stage "tests"
 	$(CARGO) build --quiet --examples
 	TESSELLE_GOLDEN=$(GOLDEN) $(CARGO) test --quiet --lib --bins --tests
 	@echo "Golden files compared: $$(sort -u $(GOLDEN) | cut -d' ' -f1 | uniq -c | awk '{ printf "%s%s %d", sep, $$2, $$1; sep = ", " }')"
+	@tools/stage "examples in the documentation"
 	$(CARGO) test --quiet --doc
 
 help: ## this list
@@ -34,10 +36,12 @@ tools:
 	@tools/setup --check
 
 lint:
+	@tools/stage "lint"
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --all-targets --quiet -- -D warnings
 
 docs:
+	@tools/stage "docs"
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps --quiet
 
 bench: ## side by side with the original engines: benches/compare/README.md
