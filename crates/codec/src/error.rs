@@ -53,6 +53,12 @@ pub enum Error {
         /// The value and the reason.
         why: Cow<'static, str>,
     },
+    /// The system refused the memory that a compressor needs.
+    #[error("not enough memory for {what}")]
+    OutOfMemory {
+        /// The stream that was being decoded or encoded.
+        what: &'static str,
+    },
 }
 
 impl Error {

@@ -134,6 +134,13 @@ impl Error {
         Self::new(ErrorKind::Io, message).source(source)
     }
 
+    /// The system refused memory. It failed, not the data: a verification or a repair stops.
+    pub fn out_of_memory(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::io(message, std::io::ErrorKind::OutOfMemory.into())
+            .class("out_of_memory")
+            .suggest("lower {}, use fewer threads, or allow the process more memory", [Action::Memory])
+    }
+
     /// A file or folder that does not exist.
     pub fn missing(path: &str) -> Self {
         Self::io(format!("cannot read '{path}'"), no_such_file()).file(path)
@@ -332,6 +339,7 @@ impl From<tesselle_codec::Error> for Error {
         let kind = match error {
             tesselle_codec::Error::Unsupported { .. } => ErrorKind::Unsupported,
             tesselle_codec::Error::Unencodable { .. } => ErrorKind::Invalid,
+            tesselle_codec::Error::OutOfMemory { .. } => return Self::out_of_memory(error.to_string()),
             _ => ErrorKind::Corrupt,
         };
         Self::new(kind, error.to_string())
@@ -455,6 +463,17 @@ mod tests {
         );
         assert_eq!(error.to_json(Action::neutral)["error"]["kind"], "unsupported_codec");
         assert_eq!(error.kind().exit_code(), 1);
+    }
+
+    #[test]
+    fn refused_memory_is_a_failure_of_the_system() {
+        let error = Error::from(tesselle_codec::Error::OutOfMemory { what: "zstd data" });
+        // A format's own class for what it cannot decode does not apply.
+        let error = error.class("bad_zstd");
+        assert_eq!((error.kind(), error.class_name()), (ErrorKind::Io, "out_of_memory"));
+        let text = "not enough memory for zstd data: out of memory; lower the memory limit, use fewer threads, or allow the \
+                    process more memory";
+        assert_eq!(error.to_string(), text);
     }
 
     #[test]

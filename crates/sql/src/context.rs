@@ -8,13 +8,11 @@ use datafusion::catalog::{
 };
 use datafusion::common::config::ConfigNonZeroUsize;
 use datafusion::execution::FunctionRegistry;
-use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::memory_pool::TrackConsumersPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::session_state::SessionStateBuilder;
 use datafusion::prelude::{SessionConfig, SessionContext};
-use tesselle::storage::StagedFolder;
-use tesselle::{Location, Result};
+use tesselle::Result;
 
 use crate::bounds::AnswerFromBounds;
 use crate::decimals::DecimalsAmongFloats;
@@ -22,6 +20,7 @@ use crate::error::ours;
 use crate::files::{ExternalTables, Opener};
 use crate::functions::{Function, Listing};
 use crate::pool::OperatorMemory;
+use crate::spill;
 use crate::tables::Tables;
 
 /// Where the tables of a session are.
@@ -50,14 +49,6 @@ const FEWEST_ROWS: usize = 256;
 /// writer takes to write it, and writing does not wait.
 const SPILL_FILE: usize = 1;
 
-/// Where operators spill: a staged folder, so that it goes when the process is ended by a signal, and the next session
-/// removes what a killed one has left. Where none can be made, an operator that has to spill reports why.
-#[expect(clippy::disallowed_methods, reason = "spilled rows have no target to lie next to")]
-fn spill_folder() -> Option<StagedFolder> {
-    let target = Location::local(std::env::temp_dir().join("tess-spill")).ok()?;
-    StagedFolder::try_new(&target).ok()
-}
-
 /// A context over tables and files by name, whose operators share `memory` bytes and spill above that. Where the bound was
 /// `given`, joins are those that can spill.
 pub(crate) fn build(
@@ -68,6 +59,7 @@ pub(crate) fn build(
 ) -> Result<SessionContext> {
     let threads = opener.driver.threads();
     let memory = usize::try_from(memory).unwrap_or(usize::MAX);
+    let share = memory / threads.max(1);
     let mut config = SessionConfig::new()
         .with_target_partitions(threads)
         .with_information_schema(true)
@@ -76,9 +68,9 @@ pub(crate) fn build(
     let options = config.options_mut();
     // The operators of each partition hold several batches at once.
     let most = options.execution.batch_size.get();
-    let rows = (memory / threads.max(1) / BYTES_PER_ROW).clamp(FEWEST_ROWS.min(most), most);
+    let rows = (share / BYTES_PER_ROW).clamp(FEWEST_ROWS.min(most), most);
     options.execution.batch_size = ConfigNonZeroUsize::try_new(rows).map_err(ours)?;
-    options.execution.sort_spill_reservation_bytes = MERGE_RESERVE.min(memory / (4 * threads.max(1)));
+    options.execution.sort_spill_reservation_bytes = MERGE_RESERVE.min(share / 4);
     options.execution.collect_statistics = true;
     // The table of a hash join stays in memory; a merge of sorted inputs spills.
     options.optimizer.prefer_hash_join = !given;
@@ -87,12 +79,9 @@ pub(crate) fn build(
     options.execution.max_spill_file_size_bytes = ConfigNonZeroUsize::try_new(SPILL_FILE).map_err(ours)?;
     let pool = TrackConsumersPool::new(OperatorMemory::new(memory), NAMED_CONSUMERS);
     let mut runtime = RuntimeEnvBuilder::new().with_memory_pool(Arc::new(pool));
-    if let Some(folder) = spill_folder() {
-        let place = std::path::PathBuf::from(folder.location().path());
-        let disk = DiskManagerBuilder::default().with_mode(DiskManagerMode::Directories(vec![place]));
+    // Where there is no place for them, an operator that has to spill reports why.
+    if let Some(disk) = spill::disk(share) {
         runtime = runtime.with_disk_manager_builder(disk);
-        // It lives as long as anything that may spill into it.
-        config = config.with_extension(Arc::new(folder));
     }
     let runtime = runtime.build_arc().map_err(ours)?;
     let catalog = MemoryCatalogProvider::new();

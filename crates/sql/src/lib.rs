@@ -38,6 +38,7 @@ mod provider;
 mod runtime;
 mod scan;
 mod session;
+mod spill;
 mod statement;
 mod statistics;
 mod tables;

@@ -1,6 +1,6 @@
 //! Fills a buffer exactly from a decompressor that implements `Read`.
 
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 
 use super::{Compressor, length_error};
 use crate::{Error, Result};
@@ -23,5 +23,8 @@ pub(super) fn fill(compressor: Compressor, mut reader: impl Read, dst: &mut [u8]
 }
 
 pub(super) fn damaged(compressor: Compressor, error: &std::io::Error) -> Error {
-    Error::corrupt(compressor.name(), error.to_string())
+    match error.kind() {
+        ErrorKind::OutOfMemory => Error::OutOfMemory { what: compressor.name() },
+        _ => Error::corrupt(compressor.name(), error.to_string()),
+    }
 }

@@ -2,7 +2,9 @@
 
 use std::cell::RefCell;
 use std::io::Cursor;
+use std::thread::LocalKey;
 
+use zstd::zstd_safe::zstd_sys::ZSTD_ErrorCode::ZSTD_error_memory_allocation;
 use zstd::zstd_safe::{
     CCtx, CParameter, DCtx, DDict, ErrorCode, InBuffer, OutBuffer, ResetDirective, get_error_name,
 };
@@ -15,27 +17,57 @@ pub const DEFAULT_LEVEL: i32 = 3;
 
 const WHAT: &str = "zstd data";
 
+/// A context of the library that a thread keeps; `None` until it is first used.
+type Kept<C> = RefCell<Option<C>>;
+
 thread_local! {
     // A context costs a hundred kilobytes, and creating one takes longer than decoding a small page: keep one
     // per thread.
-    static DECODER: RefCell<DCtx<'static>> = RefCell::new(DCtx::create());
+    static DECODER: Kept<DCtx<'static>> = const { RefCell::new(None) };
     // Of its own, because it holds a window and may stop inside a frame.
-    static FRONT_DECODER: RefCell<DCtx<'static>> = RefCell::new(DCtx::create());
-    static ENCODER: RefCell<CCtx<'static>> = RefCell::new(CCtx::create());
-    static CHECKED_ENCODER: RefCell<CCtx<'static>> = RefCell::new(CCtx::create());
+    static FRONT_DECODER: Kept<DCtx<'static>> = const { RefCell::new(None) };
+    static ENCODER: Kept<CCtx<'static>> = const { RefCell::new(None) };
+    static CHECKED_ENCODER: Kept<CCtx<'static>> = const { RefCell::new(None) };
+}
+
+/// Uses the context of this thread, which is created first if there is none.
+fn kept<C, T>(
+    context: &'static LocalKey<Kept<C>>,
+    create: fn() -> Result<C>,
+    work: impl FnOnce(&mut C) -> Result<T>,
+) -> Result<T> {
+    context.with_borrow_mut(|context| match context {
+        Some(context) => work(context),
+        none => work(none.insert(create()?)),
+    })
+}
+
+fn decoder() -> Result<DCtx<'static>> {
+    DCtx::try_create().ok_or(OUT_OF_MEMORY)
+}
+
+fn encoder() -> Result<CCtx<'static>> {
+    CCtx::try_create().ok_or(OUT_OF_MEMORY)
+}
+
+const OUT_OF_MEMORY: Error = Error::OutOfMemory { what: WHAT };
+
+/// Whether an allocation of the library failed.
+fn is_out_of_memory(code: ErrorCode) -> bool {
+    code == (ZSTD_error_memory_allocation as usize).wrapping_neg()
 }
 
 fn damaged(code: ErrorCode) -> Error {
-    Error::corrupt(WHAT, get_error_name(code))
+    if is_out_of_memory(code) { OUT_OF_MEMORY } else { Error::corrupt(WHAT, get_error_name(code)) }
 }
 
 fn refused(code: ErrorCode) -> Error {
-    Error::unencodable(WHAT, get_error_name(code))
+    if is_out_of_memory(code) { OUT_OF_MEMORY } else { Error::unencodable(WHAT, get_error_name(code)) }
 }
 
 /// Decompresses all frames of `src` so that they fill `dst` exactly.
 pub fn decompress_into(src: &[u8], dst: &mut [u8]) -> Result<()> {
-    DECODER.with_borrow_mut(|decoder| fill(decoder, src, dst))
+    kept(&DECODER, decoder, |decoder| fill(decoder, src, dst))
 }
 
 /// Whether the first frame of `src` ends with a checksum of its content.
@@ -46,7 +78,7 @@ pub fn has_checksum(src: &[u8]) -> bool {
 /// Decompresses the first bytes of `src`, as many as `dst` has. What follows them is not checked, and neither is the
 /// checksum of their frame.
 pub fn decompress_front_into(src: &[u8], dst: &mut [u8]) -> Result<()> {
-    FRONT_DECODER.with_borrow_mut(|decoder| {
+    kept(&FRONT_DECODER, decoder, |decoder| {
         decoder.reset(ResetDirective::SessionOnly).map_err(damaged)?;
         let expected = dst.len();
         let (mut input, mut output) = (InBuffer::around(src), OutBuffer::around(dst));
@@ -63,7 +95,7 @@ pub fn decompress_front_into(src: &[u8], dst: &mut [u8]) -> Result<()> {
 
 /// Like [`decompress_into`], with a dictionary (raw content or trained).
 pub fn decompress_with_dictionary(src: &[u8], dictionary: &[u8], dst: &mut [u8]) -> Result<()> {
-    let mut decoder = DCtx::create();
+    let mut decoder = decoder()?;
     decoder.load_dictionary(dictionary).map_err(damaged)?;
     fill(&mut decoder, src, dst)
 }
@@ -115,23 +147,22 @@ impl RawDictionary {
     pub fn decompress_into(&self, src: &[u8], dst: &mut [u8]) -> Result<()> {
         let anonymous = frame::without_dictionary_id(src);
         let expected = dst.len();
-        let result = if let Some(prepared) = &self.prepared {
-            DECODER.with_borrow_mut(|decoder| decoder.decompress_using_ddict(dst, &anonymous, prepared))
+        let n = if let Some(prepared) = &self.prepared {
+            kept(&DECODER, decoder, |decoder| {
+                decoder.decompress_using_ddict(dst, &anonymous, prepared).map_err(damaged)
+            })?
         } else {
-            let mut decoder = DCtx::create();
-            decoder.ref_prefix(&self.content).and_then(|_| decoder.decompress(dst, &anonymous))
+            let mut decoder = decoder()?;
+            decoder.ref_prefix(&self.content).map_err(damaged)?;
+            decoder.decompress(dst, &anonymous).map_err(damaged)?
         };
-        match result {
-            Ok(n) if n == expected => Ok(()),
-            Ok(n) => Err(length_error(Compressor::Zstd, expected, n)),
-            Err(code) => Err(damaged(code)),
-        }
+        if n == expected { Ok(()) } else { Err(length_error(Compressor::Zstd, expected, n)) }
     }
 
     /// Appends one frame with a checksum that refers back into this dictionary and names it `id`.
     pub fn compress(&self, level: i32, id: u8, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
         let mut plain = Vec::new();
-        let mut encoder = CCtx::create();
+        let mut encoder = encoder()?;
         encoder.set_parameter(CParameter::CompressionLevel(level)).map_err(refused)?;
         encoder.set_parameter(CParameter::ChecksumFlag(true)).map_err(refused)?;
         encoder.ref_prefix(&self.content).map_err(refused)?;
@@ -143,7 +174,7 @@ impl RawDictionary {
 
 /// Appends one frame with its content size and a checksum.
 pub fn compress_with_checksum(level: i32, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
-    CHECKED_ENCODER.with_borrow_mut(|encoder| {
+    kept(&CHECKED_ENCODER, encoder, |encoder| {
         encoder.set_parameter(CParameter::CompressionLevel(level)).map_err(refused)?;
         encoder.set_parameter(CParameter::ChecksumFlag(true)).map_err(refused)?;
         one_frame(encoder, src, dst)
@@ -199,7 +230,7 @@ impl<'a> Front<'a> {
     /// far as possible.
     pub fn try_new(src: &'a [u8], expected: usize) -> Result<Self> {
         check_size(src, expected)?;
-        Ok(Self { decoder: DCtx::create(), src, read: 0, out: vec![0; expected], filled: 0 })
+        Ok(Self { decoder: decoder()?, src, read: 0, out: vec![0; expected], filled: 0 })
     }
 
     /// The bytes decompressed so far.
@@ -241,12 +272,12 @@ pub fn check_size(src: &[u8], expected: usize) -> Result<()> {
 
 /// Appends one frame with its content size and no checksum.
 pub fn compress(level: i32, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
-    ENCODER.with_borrow_mut(|encoder| append(src, dst, |space| encoder.compress(space, src, level)))
+    kept(&ENCODER, encoder, |encoder| append(src, dst, |space| encoder.compress(space, src, level)))
 }
 
 /// Appends one frame in the form of a streaming encoder: no content size, no checksum.
 pub fn compress_without_content_size(level: i32, src: &[u8], dst: &mut Vec<u8>) -> Result<()> {
-    let mut encoder = CCtx::create();
+    let mut encoder = encoder()?;
     encoder.set_parameter(CParameter::CompressionLevel(level)).map_err(refused)?;
     encoder.set_parameter(CParameter::ContentSizeFlag(false)).map_err(refused)?;
     let mut input = InBuffer::around(src);
@@ -262,6 +293,21 @@ pub fn compress_without_content_size(level: i32, src: &[u8], dst: &mut Vec<u8>) 
         dst.extend_from_slice(output.as_slice());
         if ending && left == 0 {
             return Ok(());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_allocation_is_neither_damage_nor_a_bad_value() {
+        let code = (ZSTD_error_memory_allocation as usize).wrapping_neg();
+        assert_eq!(get_error_name(code), "Allocation error : not enough memory");
+        for error in [damaged(code), refused(code)] {
+            assert_eq!(error, OUT_OF_MEMORY);
+            assert_eq!(error.to_string(), "not enough memory for zstd data");
         }
     }
 }

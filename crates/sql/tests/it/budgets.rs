@@ -85,27 +85,46 @@ const TABLES: [(&str, &str, &str); 12] = [
     ("i", "CAST(value AS VARCHAR)", "l.tiledb"),
 ];
 
-/// A random query of the columns `k` and `t`. Its answer does not depend on the order of rows.
-fn plan(random: &mut Random, depth: u32) -> String {
-    if depth == 0 {
-        let (key, text, file) = TABLES[random.below(TABLES.len() as u64) as usize];
-        return format!("SELECT {key} AS k, {text} AS t FROM '@{file}'");
+/// Random queries over the tables, which are scanned in turn.
+struct Plans {
+    random: Random,
+    scans: usize,
+}
+
+impl Plans {
+    fn scan(&mut self) -> String {
+        let (key, text, file) = TABLES[self.scans % TABLES.len()];
+        self.scans += 1;
+        format!("SELECT {key} AS k, {text} AS t FROM '@{file}'")
     }
-    let first = plan(random, depth - 1);
-    match random.below(7) {
-        0 | 1 => {
-            let second = plan(random, depth - 1);
-            let kind = ["JOIN", "LEFT JOIN", "FULL JOIN"][random.below(3) as usize];
-            format!("SELECT l.k AS k, r.t AS t FROM ({first}) l {kind} ({second}) r ON l.k = r.k")
+
+    /// A random query of the columns `k` and `t`. Its answer does not depend on the order of rows.
+    fn plan(&mut self, depth: u32) -> String {
+        if depth == 0 {
+            return self.scan();
         }
-        2 => format!("{first} UNION ALL {}", plan(random, 0)),
-        3 => format!("SELECT * FROM ({first}) ORDER BY t, k LIMIT 30000"),
-        4 => format!("SELECT max(k) AS k, t FROM ({first}) GROUP BY t"),
-        5 => format!("SELECT DISTINCT k, t FROM ({first})"),
-        _ => format!(
-            "SELECT k, t FROM (SELECT k, t, row_number() OVER (PARTITION BY k % 100 ORDER BY t, k) AS n \
-             FROM ({first})) WHERE n < 200"
-        ),
+        let first = self.plan(depth - 1);
+        match self.random.below(7) {
+            0 | 1 => {
+                let second = self.plan(depth - 1);
+                let kind = ["JOIN", "LEFT JOIN", "FULL JOIN"][self.random.below(3) as usize];
+                format!("SELECT l.k AS k, r.t AS t FROM ({first}) l {kind} ({second}) r ON l.k = r.k")
+            }
+            2 => format!("{first} UNION ALL {}", self.scan()),
+            3 => format!("SELECT * FROM ({first}) ORDER BY t, k LIMIT 30000"),
+            4 => format!("SELECT max(k) AS k, t FROM ({first}) GROUP BY t"),
+            5 => format!("SELECT DISTINCT k, t FROM ({first})"),
+            _ => format!(
+                "SELECT k, t FROM (SELECT k, t, row_number() OVER (PARTITION BY k % 100 ORDER BY t, k) AS n \
+                 FROM ({first})) WHERE n < 200"
+            ),
+        }
+    }
+
+    /// A budget between 16 KiB and 64 MiB: each power of two is as likely as the others.
+    fn budget(&mut self) -> u64 {
+        let least = 1 << (14 + self.random.below(12));
+        least + self.random.below(least)
     }
 }
 
@@ -114,23 +133,30 @@ fn random_plans_over_all_formats_end_under_any_budget() {
     let cases = if std::env::var_os("TESSELLE_THOROUGH").is_some() { 100 } else { 12 };
     let folder = tempfile::tempdir().unwrap();
     make_files(folder.path());
-    let mut random = Random(7);
+    let mut plans = Plans { random: Random(7), scans: 0 };
+    let (mut answered, mut refused) = (0, 0);
     for _ in 0..cases {
-        let depth = 1 + random.below(3) as u32;
-        let sql = format!(
-            "SELECT count(*), sum(k), min(t), max(t) FROM ({}) AS everything",
-            plan(&mut random, depth)
-        );
+        let depth = 1 + plans.random.below(3) as u32;
+        let sql =
+            format!("SELECT count(*), sum(k), min(t), max(t) FROM ({}) AS everything", plans.plan(depth));
         let expected = answer(folder.path(), &sql, 2, 1 << 30).unwrap();
         for _ in 0..3 {
-            let threads = [1, 2, 4][random.below(3) as usize];
-            let memory = (1 << 20) + random.below(40 << 20);
+            let threads = [1, 2, 4][plans.random.below(3) as usize];
+            let memory = plans.budget();
             match answer(folder.path(), &sql, threads, memory) {
-                Ok(got) => assert_eq!(got, expected, "{sql}"),
-                Err(error) => assert_eq!(error.kind(), ErrorKind::Limit, "{sql}: {error}"),
+                Ok(got) => {
+                    assert_eq!(got, expected, "{sql}");
+                    answered += 1;
+                }
+                Err(error) => {
+                    assert_eq!(error.kind(), ErrorKind::Limit, "{sql}: {error}");
+                    refused += 1;
+                }
             }
         }
     }
+    assert!(plans.scans > TABLES.len(), "some tables were not scanned: {} scans", plans.scans);
+    assert!(answered > 0 && refused > 0, "{answered} answered, {refused} refused");
 }
 
 #[test]

@@ -53,12 +53,40 @@ impl Failure {
     ) -> Error {
         let failed = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         failed.unwrap_or_else(|| {
-            Error::invalid(format!("these columns cannot be written as {format}")).source(error)
+            refused_memory(format, &error).unwrap_or_else(|| {
+                Error::invalid(format!("these columns cannot be written as {format}")).source(error)
+            })
         })
     }
 }
 
 /// A reader of another crate refused.
 pub(super) fn damaged(format: &str, error: impl std::error::Error + Send + Sync + 'static) -> Error {
-    Error::corrupt(format!("the {format} file cannot be read")).source(error)
+    refused_memory(format, &error)
+        .unwrap_or_else(|| Error::corrupt(format!("the {format} file cannot be read")).source(error))
+}
+
+/// The error for memory that the system refused, if that is what stopped another crate. They pass on the words of zstd, and
+/// nothing else to know it by.
+fn refused_memory(format: &str, error: &dyn std::error::Error) -> Option<Error> {
+    let is_refused = error.to_string().contains("Allocation error : not enough memory");
+    is_refused.then(|| Error::out_of_memory(format!("not enough memory for {format} data")))
+}
+
+#[cfg(test)]
+mod tests {
+    use tesselle_core::ErrorKind;
+
+    use super::*;
+
+    #[test]
+    fn refused_memory_is_neither_damage_nor_a_wrong_call() {
+        let refused = || io::Error::other("Allocation error : not enough memory");
+        for error in [damaged("Parquet", refused()), Failure::default().or_refused("Parquet", refused())] {
+            assert_eq!((error.kind(), error.class_name()), (ErrorKind::Io, "out_of_memory"));
+        }
+        let bad = || io::Error::other("bad magic");
+        assert_eq!(damaged("Parquet", bad()).kind(), ErrorKind::Corrupt);
+        assert_eq!(Failure::default().or_refused("Parquet", bad()).kind(), ErrorKind::Invalid);
+    }
 }

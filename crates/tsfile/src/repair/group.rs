@@ -71,7 +71,7 @@ impl Judge<'_> {
             self.driver.check_canceled()?;
             let Record::Chunk(chunk) = record else { continue };
             let Some(record) = group.chunks.iter().find(|record| record.offset == at) else { continue };
-            if let Err(why) = self.chunk(&path, record, chunk, &mut times, &mut judged) {
+            if let Err(why) = self.chunk(&path, record, chunk, &mut times, &mut judged)? {
                 return Ok(Err(why));
             }
         }
@@ -125,8 +125,11 @@ impl Judge<'_> {
         chunk: Box<WalkedChunk>,
         times: &mut Arc<Vec<Vec<i64>>>,
         judged: &mut Judged,
-    ) -> std::result::Result<(), String> {
-        let listed = self.listed(path, record, judged)?;
+    ) -> Result<std::result::Result<(), String>> {
+        let listed = match self.listed(path, record, judged) {
+            Ok(listed) => listed,
+            Err(why) => return Ok(Err(why)),
+        };
         let known = if let Listed::As(known) = &listed { Some(known) } else { None };
         // Statistics that the metadata itself contradicts must not guide the decoding.
         let trusted = known.filter(|known| known.is_consistent);
@@ -146,12 +149,12 @@ impl Judge<'_> {
             let message = "its encoding is ambiguous, and the statistics that would resolve it are lost";
             judged.doubts.push(format!("{}: {message}", waiting.piece));
         }
-        let checked = pages::check(std::slice::from_ref(&waiting), self.version, self.driver);
+        let checked = pages::check(std::slice::from_ref(&waiting), self.version, self.driver)?;
         let mut findings = checked.iter().flat_map(|page| &page.findings);
         let wrong = findings.find(|finding| finding.severity == Severity::Error);
         let wrong = wrong.map(|finding| line(finding, &waiting.piece));
         if let (Some(why), false) = (&wrong, matches!(listed, Listed::Not)) {
-            return Err(why.clone());
+            return Ok(Err(why.clone()));
         }
         if is_times {
             *times = Arc::new(checked.into_iter().map(|page| page.times).collect());
@@ -179,7 +182,7 @@ impl Judge<'_> {
             Listed::Not if wrong.is_none() => judged.strays.push(record),
             Listed::Not => {}
         }
-        Ok(())
+        Ok(Ok(()))
     }
 }
 

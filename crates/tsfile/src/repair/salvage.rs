@@ -138,7 +138,7 @@ impl Salvage<'_> {
             stated: is_single.then(|| known.statistics.clone()),
             times: Arc::clone(times),
         };
-        let checked = pages::check(std::slice::from_ref(&waiting), version, self.driver);
+        let checked = pages::check(std::slice::from_ref(&waiting), version, self.driver)?;
         let is_good = |page: &pages::Checked| page.findings.iter().all(|f| f.severity != Severity::Error);
         let good: Vec<bool> = checked.iter().map(is_good).collect();
         if is_times {

@@ -169,6 +169,7 @@ pub(super) fn scan_on(
                         };
                         open.chunks.push((ChunkRecord::new(header, at, statistics), schema));
                     }
+                    Err(error) if error.kind() == tesselle_core::ErrorKind::Io => return Err(error),
                     Err(error) => return stopped(at, error),
                 }
             }

@@ -260,7 +260,7 @@ impl Check<'_> {
             match record {
                 Record::Chunk(chunk) => {
                     group.chunks += 1;
-                    self.chunk(at, chunk, &mut group, driver);
+                    self.chunk(at, chunk, &mut group, driver)?;
                 }
                 Record::GroupFooter(footer) => {
                     let piece = format!("chunk group of '{}'", footer.device.path());
@@ -289,7 +289,7 @@ impl Check<'_> {
                 }
             }
         }
-        self.decode_waiting(driver);
+        self.decode_waiting(driver)?;
         driver.progress().advance(file.data_end.saturating_sub(done));
         let mut missing: Vec<(u64, String)> = Vec::new();
         for (offset, known) in &self.known {
@@ -321,7 +321,13 @@ impl Check<'_> {
         }
     }
 
-    fn chunk(&mut self, at: u64, chunk: Box<WalkedChunk>, group: &mut GroupState, driver: &Driver) {
+    fn chunk(
+        &mut self,
+        at: u64,
+        chunk: Box<WalkedChunk>,
+        group: &mut GroupState,
+        driver: &Driver,
+    ) -> Result<()> {
         let header = &chunk.loaded.header.clone();
         let version = self.entry.file.version;
         group.offsets.push(at);
@@ -336,9 +342,9 @@ impl Check<'_> {
                 self.add(Severity::Warning, "unlisted_chunk", at, "chunk", message);
             }
             if header.is_time_column() {
-                self.decode("chunk".to_string(), chunk, None, group, driver);
+                self.decode("chunk".to_string(), chunk, None, group, driver)?;
             }
-            return;
+            return Ok(());
         };
         let piece = format!("'{path}.{series}', chunk at {at}");
         if header.measurement != series || header.data_type != data_type {
@@ -348,7 +354,7 @@ impl Check<'_> {
                 header.data_type.name()
             );
             self.add(Severity::Error, "bad_chunk", at, &piece, message);
-            return;
+            return Ok(());
         }
         self.measurement(at, &piece, header);
         if group.device.as_ref().is_some_and(|device| *device != path) {
@@ -369,7 +375,7 @@ impl Check<'_> {
             let message = format!("the statistics of the chunk differ from those of its pages: {message}");
             self.add(Severity::Error, "chunk_statistics", at, &piece, message);
         }
-        self.decode(piece, chunk, Some(stated), group, driver);
+        self.decode(piece, chunk, Some(stated), group, driver)
     }
 
     /// Compares a chunk with the measurement schema of 0.8 and 000001.
@@ -406,9 +412,9 @@ impl Check<'_> {
         stated: Option<Statistics>,
         group: &mut GroupState,
         driver: &Driver,
-    ) {
+    ) -> Result<()> {
         if self.entry.file.is_encrypted() {
-            return;
+            return Ok(());
         }
         let is_times = chunk.loaded.header.is_time_column();
         let count = chunk.loaded.pages.len();
@@ -416,29 +422,31 @@ impl Check<'_> {
         let times = Arc::clone(&group.times);
         let waiting = pages::Waiting { piece, chunk, stated, times, pages };
         if is_times {
-            let checked = pages::check(std::slice::from_ref(&waiting), self.entry.file.version, driver);
+            let checked = pages::check(std::slice::from_ref(&waiting), self.entry.file.version, driver)?;
             let mut times = Vec::with_capacity(pages);
             for page in checked {
                 times.push(page.times);
                 self.page_findings(page.findings);
             }
             group.times = Arc::new(times);
-            return;
+            return Ok(());
         }
         self.waiting_bytes += waiting.chunk.loaded.header.data_size;
         self.waiting.push(waiting);
         if self.waiting_bytes >= WAITING_BYTES || self.waiting.len() >= WAITING_CHUNKS {
-            self.decode_waiting(driver);
+            self.decode_waiting(driver)?;
         }
+        Ok(())
     }
 
     /// Decodes the queued chunks on all threads.
-    fn decode_waiting(&mut self, driver: &Driver) {
+    fn decode_waiting(&mut self, driver: &Driver) -> Result<()> {
         self.waiting_bytes = 0;
         let waiting = std::mem::take(&mut self.waiting);
-        for page in pages::check(&waiting, self.entry.file.version, driver) {
+        for page in pages::check(&waiting, self.entry.file.version, driver)? {
             self.page_findings(page.findings);
         }
+        Ok(())
     }
 
     fn page_findings(&mut self, findings: Vec<Finding>) {

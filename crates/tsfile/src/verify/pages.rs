@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tesselle_core::driver::parallel;
-use tesselle_core::{Driver, Finding, Severity};
+use tesselle_core::{Driver, ErrorKind, Finding, Result, Severity};
 
 use super::{Compare, difference};
 use crate::meta::{Statistics, Version};
@@ -33,20 +33,23 @@ pub(crate) struct Checked {
     pub(crate) times: Vec<i64>,
 }
 
-/// Decodes the pages of chunks; the results are in the same order.
-pub(crate) fn check(waiting: &[Waiting], version: Version, driver: &Driver) -> Vec<Checked> {
+/// Decodes the pages of chunks; the results are in the same order. A failure that is not damage, such as a lack of memory, is
+/// an error.
+pub(crate) fn check(waiting: &[Waiting], version: Version, driver: &Driver) -> Result<Vec<Checked>> {
     let pages: Vec<(&Waiting, usize)> =
         waiting.iter().flat_map(|chunk| (0..chunk.pages).map(move |number| (chunk, number))).collect();
     let one = |(chunk, number): &(&Waiting, usize)| page(chunk, *number, version);
     if pages.len() < 2 || driver.threads() < 2 {
         return pages.iter().map(one).collect();
     }
-    driver.install(|| parallel::map(&pages, one))
+    driver.install(|| parallel::map(&pages, one)).into_iter().collect()
 }
 
-fn page(waiting: &Waiting, number: usize, version: Version) -> Checked {
+fn page(waiting: &Waiting, number: usize, version: Version) -> Result<Checked> {
     let loaded = &waiting.chunk.loaded;
-    let (Some(page), header) = (loaded.pages.get(number), &loaded.header) else { return Checked::default() };
+    let (Some(page), header) = (loaded.pages.get(number), &loaded.header) else {
+        return Ok(Checked::default());
+    };
     let place = format!("{}, page {number}", waiting.piece);
     let alone = if loaded.pages.len() == 1 { waiting.stated.as_ref() } else { None };
     let expected = page.header.statistics.as_ref().or(alone);
@@ -54,10 +57,11 @@ fn page(waiting: &Waiting, number: usize, version: Version) -> Checked {
     let mut checked = Checked::default();
     let points = match points::decode(loaded, number, version, times, expected) {
         Ok(points) => points,
+        Err(error) if error.kind() == ErrorKind::Io => return Err(error.offset(page.offset).piece(place)),
         Err(error) => {
             let error = error.offset(page.offset).piece(place);
             checked.findings.push(Finding::from_error(error.class_name(), &error));
-            return checked;
+            return Ok(checked);
         }
     };
     let mut add = |severity, kind, message: String| {
@@ -84,5 +88,5 @@ fn page(waiting: &Waiting, number: usize, version: Version) -> Checked {
     if header.is_time_column() {
         checked.times = points.times;
     }
-    checked
+    Ok(checked)
 }
