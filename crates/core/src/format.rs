@@ -12,7 +12,8 @@ use crate::error::{Error, Result};
 use crate::hint::Action;
 use crate::options::{OpenOptions, Settings, WriteOptions};
 use crate::request::{
-    ArrayRequest, ArraysRequest, Capabilities, Created, WriteRequest, WriteTarget, Written,
+    ArrayRequest, ArraysRequest, Capabilities, Created, RepairRequest, RewriteRequest, WriteRequest,
+    WriteTarget, Written,
 };
 use crate::sink::{Sink, Summary};
 use crate::storage::{Entry, Location};
@@ -20,22 +21,38 @@ use crate::table::Table;
 
 /// A family of files.
 pub trait Format: Send + Sync {
+    /// The constants of the format.
+    fn facts(&self) -> &'static FormatFacts;
+
     /// The name in options and reports, lower case.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &'static str {
+        self.facts().name
+    }
 
     /// The name in a sentence.
     fn title(&self) -> &'static str {
-        self.name()
+        self.facts().title
     }
 
     /// One line for help output.
-    fn summary(&self) -> &'static str;
+    fn summary(&self) -> &'static str {
+        self.facts().summary
+    }
 
     /// File name extensions, without the dot, the preferred one first.
-    fn extensions(&self) -> &'static [&'static str];
+    fn extensions(&self) -> &'static [&'static str] {
+        self.facts().extensions
+    }
+
+    /// The capabilities of the format.
+    fn capabilities(&self) -> Capabilities {
+        self.facts().capabilities
+    }
 
     /// The confidence that a file is of this format, from its first and last bytes and its name.
-    fn sniff(&self, probe: &Probe) -> Confidence;
+    fn sniff(&self, probe: &Probe) -> Confidence {
+        self.facts().sniff_file(probe)
+    }
 
     /// Opens a container: metadata is read and checked, data is not touched.
     fn open(&self, location: &Location, options: &OpenOptions) -> Result<Arc<dyn Container>>;
@@ -45,11 +62,6 @@ pub trait Format: Send + Sync {
     fn open_many(&self, locations: &[Location], options: &OpenOptions) -> Result<Option<Arc<dyn Table>>> {
         let _ = (locations, options);
         Ok(None)
-    }
-
-    /// The capabilities of the format. The default is read-only.
-    fn capabilities(&self) -> Capabilities {
-        Capabilities::default()
     }
 
     /// The kind of a folder that [`Format::sniff`] recognizes, for walks of a folder tree.
@@ -94,18 +106,11 @@ pub trait Format: Send + Sync {
 
     /// Rewrites a whole container as another one of the same format.
     ///
-    /// Everything the source states is preserved unless `write` changes it: encodings, filters, orders, metadata, every
-    /// table. Encoded tiles, pages and chunks are copied if nothing changes them. Returns `None` if the format cannot
-    /// do that with these options; the caller then converts row by row.
-    fn rewrite(
-        &self,
-        source: &Location,
-        target: &Location,
-        open: &OpenOptions,
-        write: &WriteOptions,
-        driver: &Driver,
-    ) -> Result<Option<Rewritten>> {
-        let _ = (source, target, open, write, driver);
+    /// Everything the source states is preserved unless the options change it: encodings, filters, orders, metadata,
+    /// every table. Encoded tiles, pages and chunks are copied if nothing changes them. Returns `None` if the format
+    /// cannot do that with these options; the caller then converts row by row.
+    fn rewrite(&self, request: RewriteRequest<'_>, driver: &Driver) -> Result<Option<Rewritten>> {
+        let _ = (request, driver);
         Ok(None)
     }
 
@@ -124,16 +129,42 @@ pub trait Format: Send + Sync {
             .suggest("write a new one with {}", [Action::Convert]))
     }
 
-    /// Writes everything recoverable from `source` to `target`; the source is not modified.
-    fn repair(
-        &self,
-        source: &Location,
-        target: &Location,
-        options: &OpenOptions,
-        driver: &Driver,
-    ) -> Result<Repaired> {
-        let _ = (source, target, options, driver);
+    /// Writes everything recoverable from the source to the target; the source is not modified.
+    fn repair(&self, request: RepairRequest<'_>, driver: &Driver) -> Result<Repaired> {
+        let _ = (request, driver);
         Err(Error::unsupported(format!("{} files cannot be repaired by this version", self.name())))
+    }
+}
+
+/// The constants of a format.
+#[derive(Debug, Clone, Copy)]
+pub struct FormatFacts {
+    /// The name in options and reports, lower case.
+    pub name: &'static str,
+    /// The name in a sentence.
+    pub title: &'static str,
+    /// One line for help output.
+    pub summary: &'static str,
+    /// File name extensions, without the dot, the preferred one first.
+    pub extensions: &'static [&'static str],
+    /// The first bytes of its files: one of these. Empty if only the name identifies them.
+    pub magic: &'static [&'static [u8]],
+    /// What it can do.
+    pub capabilities: Capabilities,
+}
+
+impl FormatFacts {
+    /// The confidence that a file is of this format, from its first bytes and its name. A folder is not.
+    pub fn sniff_file(&self, probe: &Probe) -> Confidence {
+        if probe.entries.is_some() {
+            Confidence::No
+        } else if self.magic.iter().any(|magic| probe.head.starts_with(magic)) {
+            Confidence::Content
+        } else if self.extensions.iter().any(|extension| probe.has_extension(extension)) {
+            Confidence::Name
+        } else {
+            Confidence::No
+        }
     }
 }
 

@@ -52,7 +52,7 @@ pub use facts::{
     Attribute, AttributeScope, ColumnRole, GridAxis, GridFacts, GridKind, GridOrder, Native, TableFacts,
 };
 pub use fit::{Fit, TypeChange};
-pub use format::{Confidence, Folder, FolderKind, Format, Outcome, Probe, Repaired, Rewritten};
+pub use format::{Confidence, Folder, FolderKind, Format, FormatFacts, Outcome, Probe, Repaired, Rewritten};
 pub use hint::{Action, Hint, shown};
 pub use label::Label;
 pub use layout_map::{Extent, FileLayout, LayoutMap, Role};
@@ -61,8 +61,8 @@ pub use options::{OpenOptions, Secret, Settings, TextOptions, WriteOptions};
 pub use predicate::{ColumnBounds, Comparison, Condition, Custom, Leaf, Predicate, Verdict};
 pub use report::{Depth, Finding, Report, Severity};
 pub use request::{
-    ArrayRequest, ArraysRequest, Capabilities, Created, Fitted, NamedArray, WriteRequest, WriteTarget,
-    Written,
+    ArrayRequest, ArraysRequest, Capabilities, Created, Fitted, NamedArray, RepairRequest, RewriteRequest,
+    WriteRequest, WriteTarget, Written,
 };
 pub use scalar::{Scalar, hex, json_bytes, json_float};
 pub use scan::{Remainder, Scan};

@@ -6,7 +6,7 @@ use crate::array::ArrayView;
 use crate::error::{Error, Result};
 use crate::facts::{Attribute, TableFacts};
 use crate::fit::TypeChange;
-use crate::options::{Settings, WriteOptions};
+use crate::options::{OpenOptions, Settings, WriteOptions};
 use crate::selection::Region;
 use crate::sink::{Sink, Summary};
 use crate::storage::{Location, Staged};
@@ -98,6 +98,49 @@ impl WriteTarget {
             Self::Location(location) => location.create(overwrite),
             Self::Stream(staged) => Ok(staged),
         }
+    }
+}
+
+/// A container that is to be rewritten as another one of its format.
+#[derive(Debug, Clone, Copy)]
+pub struct RewriteRequest<'a> {
+    /// The container.
+    pub source: &'a Location,
+    /// Where the new one goes.
+    pub target: &'a Location,
+    /// How the source is opened.
+    pub open: &'a OpenOptions,
+    /// What changes.
+    pub write: &'a WriteOptions,
+}
+
+impl<'a> RewriteRequest<'a> {
+    /// The container at `source`, written to `target`.
+    pub fn new(
+        source: &'a Location,
+        target: &'a Location,
+        open: &'a OpenOptions,
+        write: &'a WriteOptions,
+    ) -> Self {
+        Self { source, target, open, write }
+    }
+}
+
+/// A container that is to be repaired.
+#[derive(Debug, Clone, Copy)]
+pub struct RepairRequest<'a> {
+    /// The damaged container.
+    pub source: &'a Location,
+    /// Where the repaired one goes.
+    pub target: &'a Location,
+    /// How the source is opened, and what replaces lost values.
+    pub options: &'a OpenOptions,
+}
+
+impl<'a> RepairRequest<'a> {
+    /// The container at `source`, repaired to `target`.
+    pub fn new(source: &'a Location, target: &'a Location, options: &'a OpenOptions) -> Self {
+        Self { source, target, options }
     }
 }
 

@@ -55,8 +55,11 @@ pub trait Table: Send + Sync {
         Ok(TableFacts::default())
     }
 
-    /// How completely [`Table::plan`] applies this predicate.
-    fn pushdown(&self, predicate: &Predicate) -> Pushdown;
+    /// How completely [`Table::plan`] applies this predicate. The default: not at all.
+    fn pushdown(&self, predicate: &Predicate) -> Pushdown {
+        let _ = predicate;
+        Pushdown::None
+    }
 
     /// Plans the tasks of `scan`; no data is read.
     ///

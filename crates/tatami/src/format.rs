@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use tesselle_core::{
-    AppendRequest, Capabilities, Confidence, Container, Created, Driver, Error, Format, Location,
-    OpenOptions, Probe, Repaired, Result, Rewritten, Settings, Summary, WriteOptions, WriteRequest,
+    AppendRequest, Capabilities, Confidence, Container, Created, Driver, Error, Format, FormatFacts,
+    Location, OpenOptions, Probe, RepairRequest, Repaired, Result, RewriteRequest, Rewritten, Settings,
+    Summary, WriteRequest,
 };
 
 use crate::collection::{Collection, CollectionContainer, MANIFEST_MAGIC, MANIFEST_NAME};
@@ -23,17 +24,22 @@ pub(crate) const NAME: &str = "tatami";
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Tatami;
 
+static FACTS: FormatFacts = FormatFacts {
+    name: NAME,
+    title: NAME,
+    summary: "tatami column files, search segments and collections",
+    extensions: &["tatami"],
+    magic: &[&MAGIC],
+    capabilities: {
+        let mut capabilities = Capabilities::ROWS;
+        capabilities.verifies = true;
+        capabilities
+    },
+};
+
 impl Format for Tatami {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn summary(&self) -> &'static str {
-        "tatami column files, search segments and collections"
-    }
-
-    fn extensions(&self) -> &'static [&'static str] {
-        &["tatami"]
+    fn facts(&self) -> &'static FormatFacts {
+        &FACTS
     }
 
     fn sniff(&self, probe: &Probe) -> Confidence {
@@ -47,10 +53,10 @@ impl Format for Tatami {
         if probe.has_extension("manifest") {
             return Confidence::Name;
         }
-        if probe.head.starts_with(&MAGIC) || (probe.size > 0 && probe.tail.ends_with(&MAGIC)) {
+        if probe.size > 0 && probe.tail.ends_with(&MAGIC) {
             return Confidence::Content;
         }
-        if probe.has_extension("tatami") { Confidence::Name } else { Confidence::No }
+        self.facts().sniff_file(probe)
     }
 
     fn open(&self, location: &Location, options: &OpenOptions) -> Result<Arc<dyn Container>> {
@@ -62,25 +68,12 @@ impl Format for Tatami {
         Ok(Arc::new(FileContainer { file: File::open(location, options)? }))
     }
 
-    fn capabilities(&self) -> Capabilities {
-        let mut capabilities = Capabilities::ROWS;
-        capabilities.verifies = true;
-        capabilities
-    }
-
     fn start(&self, request: WriteRequest, driver: &Driver) -> Result<Created> {
         start(request, driver)
     }
 
-    fn rewrite(
-        &self,
-        source: &Location,
-        target: &Location,
-        open: &OpenOptions,
-        write: &WriteOptions,
-        driver: &Driver,
-    ) -> Result<Option<Rewritten>> {
-        rewrite(source, target, open, write, driver)
+    fn rewrite(&self, request: RewriteRequest<'_>, driver: &Driver) -> Result<Option<Rewritten>> {
+        rewrite(request, driver)
     }
 
     fn newest(&self) -> Option<Settings> {
@@ -93,17 +86,11 @@ impl Format for Tatami {
         append(request, driver)
     }
 
-    fn repair(
-        &self,
-        source: &Location,
-        target: &Location,
-        options: &OpenOptions,
-        driver: &Driver,
-    ) -> Result<Repaired> {
-        if source.is_dir()? {
+    fn repair(&self, request: RepairRequest<'_>, driver: &Driver) -> Result<Repaired> {
+        if request.source.is_dir()? {
             return Err(Error::invalid("a collection cannot be repaired as a whole")
                 .hint("repair its files one by one"));
         }
-        repair(source, target, options, driver)
+        repair(request, driver)
     }
 }

@@ -6,8 +6,8 @@
 
 use tesselle_core::storage::StagedFolder;
 use tesselle_core::{
-    Action, Depth, Driver, Error, Location, OpenOptions, Report, Result, Rewritten, Settings, Severity, Sink,
-    Summary, WriteOptions, driver,
+    Action, Depth, Driver, Error, Location, Report, Result, RewriteRequest, Rewritten, Settings, Severity,
+    Sink, Summary, WriteOptions, driver,
 };
 
 use crate::collection::{Collection, MANIFEST_NAME};
@@ -25,13 +25,8 @@ use crate::write::writer::Writer;
 const STRUCTURAL: [&str; 3] = ["blob", "bloom", "sort_key"];
 
 /// Rewrites the file or collection at `source`; `None` if its rows have to be converted.
-pub(crate) fn rewrite(
-    source: &Location,
-    target: &Location,
-    open: &OpenOptions,
-    write: &WriteOptions,
-    driver: &Driver,
-) -> Result<Option<Rewritten>> {
+pub(crate) fn rewrite(request: RewriteRequest<'_>, driver: &Driver) -> Result<Option<Rewritten>> {
+    let RewriteRequest { source, target, open, write } = request;
     // Stored rows, including deleted ones: the index refers to them by number.
     let open = open.clone().with_text_as_binary(true).with_deleted(true);
     let structural = STRUCTURAL.iter().find(|name| write.settings.get(name).is_some());

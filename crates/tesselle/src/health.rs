@@ -2,7 +2,8 @@
 
 use tesselle_core::storage::{LocalStorage, StagedFolder};
 use tesselle_core::{
-    Action, Container, Depth, Driver, Error, ErrorKind, Location, Repaired, Report, Result, Severity,
+    Action, Container, Depth, Driver, Error, ErrorKind, Location, RepairRequest, Repaired, Report, Result,
+    Severity,
 };
 
 use crate::name::Uri;
@@ -182,7 +183,7 @@ impl StagedRepair {
         let folder = StagedFolder::try_new(target)?;
         // The name matters to some formats.
         let inner = folder.join(target.name())?;
-        let repaired = format.repair(source, &inner, options, driver)?;
+        let repaired = format.repair(RepairRequest::new(source, &inner, options), driver)?;
         let opened = format.open(&inner, options);
         let report = match opened.and_then(|container| check(&*container, Depth::Deep, &driver.for_run())) {
             Err(error) if is_about_the_data(&error) => Report::refused(Depth::Deep, &error),

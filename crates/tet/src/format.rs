@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use tesselle_core::{
-    AppendRequest, ArrayRequest, ArraysRequest, Capabilities, Confidence, Container, Created, Driver, Format,
-    Location, OpenOptions, Probe, Repaired, Result, Rewritten, Settings, Summary, WriteOptions, WriteRequest,
-    Written,
+    AppendRequest, ArrayRequest, ArraysRequest, Capabilities, Container, Created, Driver, Format,
+    FormatFacts, Location, OpenOptions, RepairRequest, Repaired, Result, RewriteRequest, Rewritten, Settings,
+    Summary, WriteRequest, Written,
 };
 
 use crate::container::File;
@@ -18,42 +18,29 @@ pub(crate) const NAME: &str = "tet";
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Tet;
 
-impl Format for Tet {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn summary(&self) -> &'static str {
-        "tensors in chunks, raw or zstd, with one chunk index (.tet)"
-    }
-
-    fn extensions(&self) -> &'static [&'static str] {
-        &["tet"]
-    }
-
-    fn sniff(&self, probe: &Probe) -> Confidence {
-        if probe.entries.is_some() {
-            Confidence::No
-        } else if probe.head.starts_with(&meta::superblock::MAGIC) {
-            Confidence::Content
-        } else if probe.has_extension("tet") {
-            Confidence::Name
-        } else {
-            Confidence::No
-        }
-    }
-
-    fn open(&self, location: &Location, options: &OpenOptions) -> Result<Arc<dyn Container>> {
-        Ok(Arc::new(File::open(location, options)?))
-    }
-
-    fn capabilities(&self) -> Capabilities {
+static FACTS: FormatFacts = FormatFacts {
+    name: NAME,
+    title: NAME,
+    summary: "tensors in chunks, raw or zstd, with one chunk index (.tet)",
+    extensions: &["tet"],
+    magic: &[&meta::superblock::MAGIC],
+    capabilities: {
         let mut capabilities = Capabilities::ARRAYS;
         capabilities.joins_tables = true;
         capabilities.several_arrays = true;
         capabilities.verifies = true;
         capabilities.fills_lost = true;
         capabilities
+    },
+};
+
+impl Format for Tet {
+    fn facts(&self) -> &'static FormatFacts {
+        &FACTS
+    }
+
+    fn open(&self, location: &Location, options: &OpenOptions) -> Result<Arc<dyn Container>> {
+        Ok(Arc::new(File::open(location, options)?))
     }
 
     fn start(&self, request: WriteRequest, driver: &Driver) -> Result<Created> {
@@ -68,15 +55,8 @@ impl Format for Tet {
         write::from_arrays(request, driver)
     }
 
-    fn rewrite(
-        &self,
-        source: &Location,
-        target: &Location,
-        open: &OpenOptions,
-        write: &WriteOptions,
-        driver: &Driver,
-    ) -> Result<Option<Rewritten>> {
-        rewrite::rewrite_with(source, target, open, write, driver)
+    fn rewrite(&self, request: RewriteRequest<'_>, driver: &Driver) -> Result<Option<Rewritten>> {
+        rewrite::rewrite_with(request, driver)
     }
 
     fn newest(&self) -> Option<Settings> {
@@ -89,13 +69,7 @@ impl Format for Tet {
         write::append(&request, driver)
     }
 
-    fn repair(
-        &self,
-        source: &Location,
-        target: &Location,
-        options: &OpenOptions,
-        driver: &Driver,
-    ) -> Result<Repaired> {
-        repair::repair(source, target, options, driver)
+    fn repair(&self, request: RepairRequest<'_>, driver: &Driver) -> Result<Repaired> {
+        repair::repair(request, driver)
     }
 }

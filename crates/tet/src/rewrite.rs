@@ -1,7 +1,7 @@
 //! Copying of all datasets of a file to another one: everything is preserved, unless a setting changes it.
 
 use tesselle_core::{
-    At, Driver, Error, Location, OpenOptions, Result, Rewritten, Settings, Summary, WriteOptions, setters,
+    At, Driver, Error, Location, Result, RewriteRequest, Rewritten, Settings, Summary, setters,
 };
 
 use crate::container::File;
@@ -122,13 +122,8 @@ fn footer(source: &File, change: FooterChange) -> Option<FooterSpec> {
 }
 
 /// The rewrite for these settings; `None` if one of them requires the conversion of rows.
-pub(crate) fn rewrite_with(
-    source: &Location,
-    target: &Location,
-    open: &OpenOptions,
-    write: &WriteOptions,
-    driver: &Driver,
-) -> Result<Option<Rewritten>> {
+pub(crate) fn rewrite_with(request: RewriteRequest<'_>, driver: &Driver) -> Result<Option<Rewritten>> {
+    let RewriteRequest { source, target, open, write } = request;
     if write.settings.expect_only(&KNOWN).is_err() {
         return Ok(None);
     }

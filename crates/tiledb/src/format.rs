@@ -5,8 +5,8 @@ use std::sync::Arc;
 use tesselle_core::storage::{Entry, EntryKind};
 use tesselle_core::{
     AppendRequest, ArrayRequest, ArraysRequest, Capabilities, Confidence, Container, Context, Created,
-    Driver, Error, Folder, FolderKind, Format, Location, OpenOptions, Probe, Repaired, Result, Rewritten,
-    Settings, Summary, WriteOptions, WriteRequest, Written,
+    Driver, Error, Folder, FolderKind, Format, FormatFacts, Location, OpenOptions, Probe, RepairRequest,
+    Repaired, Result, RewriteRequest, Rewritten, Settings, Summary, WriteRequest, Written,
 };
 
 use crate::{container, directory, group, is_group, repair, rewrite, write};
@@ -18,21 +18,26 @@ pub const NAME: &str = "tiledb";
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TileDb;
 
+static FACTS: FormatFacts = FormatFacts {
+    name: NAME,
+    title: "TileDB",
+    summary: "TileDB arrays and groups, dense and sparse, format versions 1 to 23",
+    extensions: &["tiledb", "tdb"],
+    magic: &[],
+    capabilities: {
+        let mut capabilities = Capabilities::ARRAYS;
+        capabilities.encrypts = true;
+        capabilities.several_arrays = true;
+        capabilities.keeps_history = true;
+        capabilities.rows_keep_more = true;
+        capabilities.verifies = true;
+        capabilities
+    },
+};
+
 impl Format for TileDb {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn title(&self) -> &'static str {
-        "TileDB"
-    }
-
-    fn summary(&self) -> &'static str {
-        "TileDB arrays and groups, dense and sparse, format versions 1 to 23"
-    }
-
-    fn extensions(&self) -> &'static [&'static str] {
-        &["tiledb", "tdb"]
+    fn facts(&self) -> &'static FormatFacts {
+        &FACTS
     }
 
     fn sniff(&self, probe: &Probe) -> Confidence {
@@ -55,16 +60,6 @@ impl Format for TileDb {
             container::open_array(location, options)
         };
         opened.in_file(location.path())
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        let mut capabilities = Capabilities::ARRAYS;
-        capabilities.encrypts = true;
-        capabilities.several_arrays = true;
-        capabilities.keeps_history = true;
-        capabilities.rows_keep_more = true;
-        capabilities.verifies = true;
-        capabilities
     }
 
     fn folder(&self, folder: &Folder<'_>) -> FolderKind {
@@ -93,30 +88,17 @@ impl Format for TileDb {
         write::append(request, driver)
     }
 
-    fn repair(
-        &self,
-        source: &Location,
-        target: &Location,
-        options: &OpenOptions,
-        driver: &Driver,
-    ) -> Result<Repaired> {
-        if is_group(source)? {
+    fn repair(&self, request: RepairRequest<'_>, driver: &Driver) -> Result<Repaired> {
+        if is_group(request.source)? {
             return Err(
                 Error::unsupported("a group contains no data itself").hint("repair its member arrays")
             );
         }
-        repair::repair(source, target, options, driver)
+        repair::repair(request, driver)
     }
 
-    fn rewrite(
-        &self,
-        source: &Location,
-        target: &Location,
-        open: &OpenOptions,
-        write: &WriteOptions,
-        driver: &Driver,
-    ) -> Result<Option<Rewritten>> {
-        rewrite::rewrite(source, target, open, write, driver)
+    fn rewrite(&self, request: RewriteRequest<'_>, driver: &Driver) -> Result<Option<Rewritten>> {
+        rewrite::rewrite(request, driver)
     }
 
     fn newest(&self) -> Option<Settings> {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use tesselle_core::storage::EntryKind;
 use tesselle_core::{
     AppendRequest, Capabilities, Confidence, Container, Created, Driver, Folder, FolderKind, Format,
-    Location, OpenOptions, Probe, Repaired, Result, Rewritten, Settings, Summary, WriteOptions, WriteRequest,
+    FormatFacts, Location, OpenOptions, Probe, RepairRequest, Repaired, Result, RewriteRequest, Rewritten,
+    Settings, Summary, WriteRequest,
 };
 
 use crate::container::TsContainer;
@@ -23,50 +24,33 @@ pub(crate) const NAME: &str = "tsfile";
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TsFile;
 
+static FACTS: FormatFacts = FormatFacts {
+    name: NAME,
+    title: "TsFile",
+    summary: "Apache TsFile and IoTDB data directories: time series of devices",
+    extensions: &["tsfile"],
+    magic: &[MAGIC],
+    capabilities: {
+        let mut capabilities = Capabilities::ROWS;
+        capabilities.verifies = true;
+        capabilities
+    },
+};
+
 impl Format for TsFile {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn title(&self) -> &'static str {
-        "TsFile"
-    }
-
-    fn summary(&self) -> &'static str {
-        "Apache TsFile and IoTDB data directories: time series of devices"
-    }
-
-    fn extensions(&self) -> &'static [&'static str] {
-        &["tsfile"]
+    fn facts(&self) -> &'static FormatFacts {
+        &FACTS
     }
 
     fn sniff(&self, probe: &Probe) -> Confidence {
-        if let Some(entries) = &probe.entries {
-            let has = |name: &str| entries.iter().any(|e| e == name);
-            let files = entries.iter().any(|e| e.ends_with(".tsfile"));
-            return if has("sequence") || has("unsequence") || files {
-                Confidence::Content
-            } else {
-                Confidence::No
-            };
-        }
-        if probe.head.starts_with(MAGIC) {
-            Confidence::Content
-        } else if probe.has_extension("tsfile") {
-            Confidence::Name
-        } else {
-            Confidence::No
-        }
+        let Some(entries) = &probe.entries else { return self.facts().sniff_file(probe) };
+        let has = |name: &str| entries.iter().any(|e| e == name);
+        let files = entries.iter().any(|e| e.ends_with(".tsfile"));
+        if has("sequence") || has("unsequence") || files { Confidence::Content } else { Confidence::No }
     }
 
     fn open(&self, location: &Location, options: &OpenOptions) -> Result<Arc<dyn Container>> {
         Ok(Arc::new(TsContainer::new(Archive::open(location, options)?)))
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        let mut capabilities = Capabilities::ROWS;
-        capabilities.verifies = true;
-        capabilities
     }
 
     fn folder(&self, folder: &Folder<'_>) -> FolderKind {
@@ -87,15 +71,8 @@ impl Format for TsFile {
         write::start(request, driver)
     }
 
-    fn rewrite(
-        &self,
-        source: &Location,
-        target: &Location,
-        open: &OpenOptions,
-        write: &WriteOptions,
-        driver: &Driver,
-    ) -> Result<Option<Rewritten>> {
-        rewrite::rewrite(source, target, open, write, driver)
+    fn rewrite(&self, request: RewriteRequest<'_>, driver: &Driver) -> Result<Option<Rewritten>> {
+        rewrite::rewrite(request, driver)
     }
 
     fn newest(&self) -> Option<Settings> {
@@ -108,13 +85,7 @@ impl Format for TsFile {
         write::append(request, driver)
     }
 
-    fn repair(
-        &self,
-        source: &Location,
-        target: &Location,
-        options: &OpenOptions,
-        driver: &Driver,
-    ) -> Result<Repaired> {
-        repair::repair(source, target, options, driver)
+    fn repair(&self, request: RepairRequest<'_>, driver: &Driver) -> Result<Repaired> {
+        repair::repair(request, driver)
     }
 }

@@ -135,12 +135,27 @@ fn small_contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     all
 }
 
+/// Ends a run that replaces an old container while it writes the new one: the old one stays, and nothing else is there.
+fn end_while_writing(name: &str, signal: &str, call: impl FnOnce(&str) -> Vec<String>) {
+    let folder = tempfile::tempdir().unwrap();
+    let few = folder.path().join("few.csv");
+    fs::write(&few, "time,a,b\n1,2,3.5\n2,3,4.5\n").unwrap();
+    let target = folder.path().join(name);
+    let columns = if name.ends_with("file") { "time,b" } else { "b" };
+    fine(&["convert", path(&few), path(&target), "--columns", columns]);
+    let old = contents(folder.path());
+    let args = call(path(&target));
+    let args: Vec<&str> = args.iter().map(String::as_str).chain(["--threads", "2"]).collect();
+    let mut run = Run::start(&args);
+    run.wait_for(|_| entries(folder.path()).len() > 2);
+    run.end_by(signal);
+    assert!(contents(folder.path()) == old, "{name}: {:?}", entries(folder.path()));
+}
+
 #[test]
 fn a_conversion_into_any_target_leaves_the_old_one_and_nothing_else() {
     let data = tempfile::tempdir().unwrap();
     let (rows, array) = (rows(data.path()), array(data.path()));
-    let few = data.path().join("few.csv");
-    fs::write(&few, "time,a,b\n1,2,3.5\n2,3,4.5\n").unwrap();
     for (number, (name, source, settings)) in [
         ("x.parquet", &rows, &[][..]),
         ("x.arrow", &rows, &[]),
@@ -157,22 +172,42 @@ fn a_conversion_into_any_target_leaves_the_old_one_and_nothing_else() {
     .into_iter()
     .enumerate()
     {
-        let folder = tempfile::tempdir().unwrap();
-        let target = folder.path().join(name);
-        fine(&[
-            "convert",
-            path(&few),
-            path(&target),
-            "--columns",
-            if name.ends_with("file") { "time,b" } else { "b" },
-        ]);
-        let old = contents(folder.path());
-        let mut args = vec!["convert", path(source), path(&target), "--force", "--threads", "2"];
-        args.extend(settings);
-        let mut run = Run::start(&args);
-        run.wait_for(|_| entries(folder.path()).len() > 1);
-        run.end_by(if number % 2 == 0 { "INT" } else { "TERM" });
-        assert!(contents(folder.path()) == old, "{name}: {:?}", entries(folder.path()));
+        end_while_writing(name, if number % 2 == 0 { "INT" } else { "TERM" }, |target| {
+            let args = ["convert", path(source), target, "--force"];
+            args.iter().chain(settings).map(|word| (*word).to_owned()).collect()
+        });
+    }
+}
+
+#[cfg(feature = "sql")]
+#[test]
+fn a_copy_into_any_target_leaves_the_old_one_and_nothing_else() {
+    let data = tempfile::tempdir().unwrap();
+    let (rows, array) = (rows(data.path()), array(data.path()));
+    // An expression makes it a query, whose rows are those of no file.
+    let query = format!("SELECT time + 0 AS time, a, b FROM '{}'", path(&rows));
+    let cells = format!("SELECT * FROM '{}'", path(&array));
+    let values = format!("SELECT value FROM '{}'", path(&array));
+    for (number, (name, select, options)) in [
+        ("x.parquet", &query, ""),
+        ("x.arrow", &query, ""),
+        ("x.csv", &query, ""),
+        ("x.jsonl", &query, ""),
+        ("x.tsfile", &query, ""),
+        ("x.tatami", &query, ""),
+        ("sparse.tiledb", &query, ", 'dims' 'time,a'"),
+        ("x.tet", &cells, ""),
+        ("x.npy", &values, ""),
+        ("dense.tiledb", &cells, ""),
+        ("x.zarr", &cells, ""),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        end_while_writing(name, if number % 2 == 0 { "TERM" } else { "INT" }, |target| {
+            let sql = format!("COPY ({select}) TO '{target}' OPTIONS ('overwrite' 'true'{options})");
+            vec!["sql".to_owned(), sql]
+        });
     }
 }
 

@@ -69,11 +69,5 @@ pub fn encode(values: &[i32], dst: &mut Vec<u8>) -> Result<()> {
         varint::write_u64(value as u32 as u64, &mut body);
         body.extend_from_slice(&bitmap);
     }
-    if u32::try_from(body.len()).is_err() {
-        return Err(Error::unencodable(WHAT, "the body exceeds 4 GiB"));
-    }
-    varint::write_u64(body.len() as u64, dst);
-    varint::write_u64(values.len() as u64, dst);
-    dst.append(&mut body);
-    Ok(())
+    varint::write_counted(WHAT, &body, values.len(), dst)
 }

@@ -2,7 +2,7 @@
 //!
 //! Metadata: `u32 bytes of the input | u32 windows | per window: base, u8 bits, u32 original bytes`.
 
-use super::{take, take_u32, window_len};
+use super::{expect_end, take, take_mut, take_u32, window_len};
 use crate::int::{Int, dispatch};
 use crate::{Error, IntKind, Result};
 
@@ -39,10 +39,7 @@ pub fn decode(kind: IntKind, metadata: &mut &[u8], mut src: &[u8], mut dst: &mut
         let base = take(WHAT, metadata, kind.width())?;
         let bits = take(WHAT, metadata, 1)?.first().copied().unwrap_or(0);
         let bytes = take_u32(WHAT, metadata)? as usize;
-        let Some((out, rest)) = dst.split_at_mut_checked(bytes) else {
-            return Err(Error::corrupt(WHAT, "the windows exceed the values"));
-        };
-        dst = rest;
+        let out = take_mut(WHAT, &mut dst, bytes)?;
         if usize::from(bits) >= 8 * kind.width() || !bytes.is_multiple_of(kind.width()) {
             out.copy_from_slice(take(WHAT, &mut src, bytes)?);
             continue;
@@ -54,11 +51,7 @@ pub fn decode(kind: IntKind, metadata: &mut &[u8], mut src: &[u8], mut dst: &mut
         let stored = take(WHAT, &mut src, bytes / kind.width() * width)?;
         dispatch!(kind, decode_window(base, width, stored, out));
     }
-    if dst.is_empty() && src.is_empty() {
-        Ok(())
-    } else {
-        Err(Error::corrupt(WHAT, format!("{} bytes missing, {} left over", dst.len(), src.len())))
-    }
+    expect_end(WHAT, src, dst)
 }
 
 /// Bits of the offsets, or the full width if reduction is not possible.

@@ -2,7 +2,7 @@
 //!
 //! Metadata: `u32 windows | per window: first value, u32 bytes`.
 
-use super::{take, take_u32, window_len};
+use super::{expect_end, take, take_mut, take_u32, window_len};
 use crate::int::{Int, dispatch};
 use crate::{Error, IntKind, Result};
 
@@ -32,21 +32,14 @@ pub fn decode(kind: IntKind, metadata: &mut &[u8], mut src: &[u8], mut dst: &mut
         let base = take(WHAT, metadata, kind.width())?;
         let bytes = take_u32(WHAT, metadata)? as usize;
         let stored = take(WHAT, &mut src, bytes)?;
-        let Some((out, rest)) = dst.split_at_mut_checked(bytes) else {
-            return Err(Error::corrupt(WHAT, "the windows exceed the values"));
-        };
-        dst = rest;
+        let out = take_mut(WHAT, &mut dst, bytes)?;
         if bytes.is_multiple_of(kind.width()) {
             dispatch!(kind, decode_window(base, stored, out));
         } else {
             out.copy_from_slice(stored);
         }
     }
-    if dst.is_empty() && src.is_empty() {
-        Ok(())
-    } else {
-        Err(Error::corrupt(WHAT, format!("{} bytes missing, {} left over", dst.len(), src.len())))
-    }
+    expect_end(WHAT, src, dst)
 }
 
 fn encode_window<T: Int>(src: &[u8], dst: &mut Vec<u8>, metadata: &mut Vec<u8>) -> Result<()> {

@@ -46,11 +46,5 @@ pub fn encode<T: Int>(values: &[T], dst: &mut Vec<u8>) -> Result<()> {
         // Folding is the same at both widths, because the sign fills the upper half.
         varint::write_i64(value.to_i64(), &mut body);
     }
-    if u32::try_from(body.len()).is_err() {
-        return Err(Error::unencodable(WHAT, "the body exceeds 4 GiB"));
-    }
-    varint::write_u64(body.len() as u64, dst);
-    varint::write_u64(values.len() as u64, dst);
-    dst.append(&mut body);
-    Ok(())
+    varint::write_counted(WHAT, &body, values.len(), dst)
 }

@@ -59,6 +59,17 @@ pub fn write_u64(mut value: u64, dst: &mut Vec<u8>) {
     dst.push(value as u8);
 }
 
+/// Appends a column: the bytes of `body`, the number of its values, and `body`.
+pub(crate) fn write_counted(what: &'static str, body: &[u8], values: usize, dst: &mut Vec<u8>) -> Result<()> {
+    if u32::try_from(body.len()).is_err() {
+        return Err(Error::unencodable(what, "the body exceeds 4 GiB"));
+    }
+    write_u64(body.len() as u64, dst);
+    write_u64(values as u64, dst);
+    dst.extend_from_slice(body);
+    Ok(())
+}
+
 /// Appends a zigzag varint of 32 bits.
 #[inline]
 pub fn write_i32(value: i32, dst: &mut Vec<u8>) {

@@ -48,3 +48,8 @@ pub fn flips(bytes: &[u8], seed: u64) -> impl Iterator<Item = Vec<u8>> {
 pub fn cuts(bytes: &[u8], step: usize) -> impl Iterator<Item = &[u8]> {
     (0..bytes.len()).step_by(step).map(|len| &bytes[..len])
 }
+
+/// Whether tests that sample are to try many more cases: `TESSELLE_THOROUGH` is set.
+pub fn is_thorough() -> bool {
+    std::env::var_os("TESSELLE_THOROUGH").is_some()
+}

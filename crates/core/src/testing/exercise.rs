@@ -14,6 +14,7 @@ use crate::options::OpenOptions;
 use crate::predicate::Predicate;
 use crate::reduce::{ReduceOp, reduce};
 use crate::report::{Depth, Report};
+use crate::request::RepairRequest;
 use crate::scan::Scan;
 use crate::selection::{AxisSelection, Region, Selection, Span};
 use crate::storage::{Location, MemoryStorage};
@@ -71,7 +72,7 @@ fn ask_all(format: &dyn Format, location: &Location, options: &OpenOptions, driv
     }
     // A repair may find nothing to do or nothing to recover; the results above count.
     let target = Location::new(Arc::new(MemoryStorage::new()), "repaired");
-    if let Err(error) = format.repair(location, &target, options, driver) {
+    if let Err(error) = format.repair(RepairRequest::new(location, &target, options), driver) {
         assert!(error.kind() != ErrorKind::Internal, "an internal error: {error}");
     }
     first

@@ -7,11 +7,10 @@ use arrow_schema::SchemaRef;
 use bytes::Bytes;
 
 use crate::error::{Error, Result};
-use crate::predicate::Predicate;
 use crate::scan::Scan;
 use crate::stats::{Known, TableStats};
 use crate::storage::{MemoryStorage, Storage};
-use crate::table::{Pushdown, Table};
+use crate::table::Table;
 use crate::task::{ByteRange, Cost, Plan, Step, Task};
 
 /// Each batch is a piece. Its bytes in the storage are meaningless, but are fetched.
@@ -54,10 +53,6 @@ impl Table for MemoryTable {
     fn stats(&self) -> TableStats {
         let rows = self.pieces.iter().map(|piece| piece.num_rows() as u64).sum();
         TableStats { rows: Known::Exact(rows), ..TableStats::default() }
-    }
-
-    fn pushdown(&self, _predicate: &Predicate) -> Pushdown {
-        Pushdown::None
     }
 
     fn plan(&self, scan: &Scan) -> Result<Plan> {

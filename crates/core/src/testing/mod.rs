@@ -26,7 +26,7 @@ mod toy;
 
 pub use array::TiledArray;
 pub use counting::{CountingStorage, Counts};
-pub use damage::{Random, cuts, flips};
+pub use damage::{Random, cuts, flips, is_thorough};
 pub use exercise::{exercise, exercise_at};
 pub use faulty::FaultyStorage;
 pub use folder::copy_folder;

@@ -14,6 +14,7 @@ use crate::error::{ErrorKind, Result};
 use crate::format::{Format, Outcome, Repaired};
 use crate::options::OpenOptions;
 use crate::report::{Depth, Report};
+use crate::request::RepairRequest;
 use crate::scan::Scan;
 use crate::storage::{Location, MemoryStorage};
 
@@ -93,7 +94,7 @@ fn failures_stop_a_repair(
     let repair_with = |storage: &FaultyStorage| {
         let source = Location::new(Arc::new(storage.clone()), whole.path());
         let target = Location::new(Arc::new(MemoryStorage::new()), whole.path());
-        format.repair(&source, &target, options, driver)
+        format.repair(RepairRequest::new(&source, &target, options), driver)
     };
     let counted = FaultyStorage::failing(Arc::clone(whole.storage()), u64::MAX);
     let outcome = repair_with(&counted).expect("the original can be repaired").outcome;
@@ -159,7 +160,7 @@ fn check_repair(
     place: &str,
 ) -> Option<Outcome> {
     let target = Location::new(Arc::new(MemoryStorage::new()), damaged.path());
-    let repaired = match format.repair(damaged, &target, options, driver) {
+    let repaired = match format.repair(RepairRequest::new(damaged, &target, options), driver) {
         Ok(repaired) => repaired,
         Err(error) => {
             let text = error.to_string();

@@ -13,10 +13,11 @@ use crate::container::{Container, Description};
 use crate::cursor::Cursor;
 use crate::driver::Driver;
 use crate::error::{Error, Result};
-use crate::format::{Confidence, Format, Probe};
+use crate::format::{Format, FormatFacts};
 use crate::layout_map::LayoutMap;
 use crate::options::{OpenOptions, WriteOptions};
 use crate::report::{Depth, Report};
+use crate::request::Capabilities;
 use crate::sink::{Sink, Summary};
 use crate::storage::{Location, Staged};
 use crate::table::Table;
@@ -27,21 +28,18 @@ pub(super) fn schema() -> SchemaRef {
     Arc::new(Schema::new(vec![Field::new("n", DataType::Int32, false)]))
 }
 
+static FACTS: FormatFacts = FormatFacts {
+    name: "toy",
+    title: "toy",
+    summary: "integers",
+    extensions: &["toy"],
+    magic: &[],
+    capabilities: Capabilities::ROWS,
+};
+
 impl Format for Toy {
-    fn name(&self) -> &'static str {
-        "toy"
-    }
-
-    fn summary(&self) -> &'static str {
-        "integers"
-    }
-
-    fn extensions(&self) -> &'static [&'static str] {
-        &["toy"]
-    }
-
-    fn sniff(&self, _probe: &Probe) -> Confidence {
-        Confidence::No
+    fn facts(&self) -> &'static FormatFacts {
+        &FACTS
     }
 
     fn open(&self, location: &Location, _options: &OpenOptions) -> Result<Arc<dyn Container>> {

@@ -162,7 +162,7 @@ fn filters_answer_the_same_with_pushdown_and_without() {
     let root = folder.path().to_str().unwrap();
     let (with, without) = (support::session(true), support::session(false));
     for subject in &SUBJECTS {
-        let cases = if cfg!(debug_assertions) { 40 } else { 400 };
+        let cases = if support::is_thorough() { 400 } else { 25 };
         let mut runner =
             proptest::test_runner::TestRunner::new(ProptestConfig { cases, ..ProptestConfig::default() });
         runner

@@ -89,7 +89,7 @@ fn mutated(random: &mut Random) -> String {
 
 #[test]
 fn mutated_statements_are_planned_or_refused() {
-    let count = if std::env::var_os("TESSELLE_THOROUGH").is_some() { 100_000 } else { 1_500 };
+    let count = if support::is_thorough() { 100_000 } else { 1_500 };
     let folder = tempfile::tempdir().unwrap();
     let place = |name: &str| folder.path().join(name);
     support::write(&place("a.tatami"), "tatami", None, &[], &support::mixed(200));

@@ -11,6 +11,11 @@ use arrow_array::{
 use tesselle::{Driver, DriverOptions, Location, Settings, WriteOptions};
 use tesselle_sql::{Session, SessionOptions};
 
+/// Whether random tests are to try many more cases.
+pub(crate) fn is_thorough() -> bool {
+    std::env::var_os("TESSELLE_THOROUGH").is_some()
+}
+
 /// Writes one container.
 pub(crate) fn write(path: &Path, format: &str, table: Option<&str>, settings: &[&str], rows: &RecordBatch) {
     let options = WriteOptions::default()

@@ -11,7 +11,7 @@ mod records;
 
 use arrow_buffer::BooleanBuffer;
 use tesselle_core::{
-    Context, Depth, Driver, Error, ErrorKind, Location, OpenOptions, Outcome, Repaired, Report, Result,
+    Context, Depth, Driver, Error, ErrorKind, Location, Outcome, RepairRequest, Repaired, Report, Result,
     Severity, Sink, Step, Task, driver,
 };
 
@@ -27,12 +27,8 @@ use crate::write::options::{Profile, WriterOptions};
 use crate::write::writer::{InvertedRuns, Writer};
 
 /// Writes what can be recovered from `source` to `target`.
-pub(crate) fn repair(
-    source: &Location,
-    target: &Location,
-    options: &OpenOptions,
-    driver: &Driver,
-) -> Result<Repaired> {
+pub(crate) fn repair(request: RepairRequest<'_>, driver: &Driver) -> Result<Repaired> {
+    let RepairRequest { source, target, options } = request;
     // Strings are copied as bytes: a repair does not check UTF-8.
     let options = options.clone().with_text_as_binary(true);
     let (file, notes) = match locate::locate(source, &options)? {

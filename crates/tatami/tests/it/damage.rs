@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tesselle_core::storage::MemoryStorage;
 use tesselle_core::testing::{RepairTally, repair_flips, rows_as_strings};
-use tesselle_core::{Depth, Format, Location, OpenOptions, Outcome, Repaired, Report, Scan};
+use tesselle_core::{Depth, Format, Location, OpenOptions, Outcome, RepairRequest, Repaired, Report, Scan};
 use tesselle_tatami::Tatami;
 
 use crate::expected::*;
@@ -36,7 +36,7 @@ fn repair(bytes: Vec<u8>) -> (Repaired, Vec<String>) {
     storage.put("data.tatami", bytes);
     let source = Location::new(Arc::new(storage), "data.tatami");
     let target = Location::new(Arc::clone(source.storage()), "repaired.tatami");
-    let repaired = Tatami.repair(&source, &target, &options, &driver()).unwrap();
+    let repaired = Tatami.repair(RepairRequest::new(&source, &target, &options), &driver()).unwrap();
     let container = Tatami.open(&target, &options).unwrap();
     let mut report = Report::new(Depth::Deep);
     container.verify(Depth::Deep, &driver(), &mut report).unwrap();

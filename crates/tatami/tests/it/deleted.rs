@@ -8,7 +8,8 @@ use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, StringArray};
 use proptest::prelude::*;
 use tesselle_core::driver::{Order, scan};
 use tesselle_core::{
-    Comparison, Depth, Format, Known, Location, OpenOptions, Predicate, Report, Scan, Sink, Table,
+    Comparison, Depth, Format, Known, Location, OpenOptions, Predicate, RepairRequest, Report, Scan, Sink,
+    Table,
 };
 use tesselle_tatami::search::{Deletion, DictionaryKind, IndexOptions, SearchOptions, delete, index};
 use tesselle_tatami::{Collection, File, Tatami, Writer, WriterOptions};
@@ -241,7 +242,7 @@ fn a_repair_without_the_index_drops_deleted_documents() {
     container.verify(Depth::Deep, &driver(), &mut report).unwrap();
     assert!(!report.ok());
     let target = place.location("repaired.tatami");
-    Tatami.repair(&location, &target, &OpenOptions::default(), &driver()).unwrap();
+    Tatami.repair(RepairRequest::new(&location, &target, &OpenOptions::default()), &driver()).unwrap();
     assert_eq!(rows(&*table(&target, true), &Scan::all()), wanted([0, 1, 4, 5].into_iter()));
 }
 

@@ -1,6 +1,8 @@
 //! Segments with the positions of words.
 
-use tesselle_core::{Depth, Format, OpenOptions, Outcome, Report, Settings, WriteOptions};
+use tesselle_core::{
+    Depth, Format, OpenOptions, Outcome, RepairRequest, Report, RewriteRequest, Settings, WriteOptions,
+};
 use tesselle_tatami::Tatami;
 use tesselle_tatami::search::{Deletion, IndexOptions, SearchOptions, delete, merge_segments};
 
@@ -61,7 +63,10 @@ fn deletions_copies_and_rewritten_files_keep_positions() {
     let settings = WriteOptions::default().with_settings(Settings::default().with("codec", "none"));
     for (name, settings) in [("copy.tatami", WriteOptions::default()), ("none.tatami", settings)] {
         let open = OpenOptions::default();
-        Tatami.rewrite(&location, &place.location(name), &open, &settings, &driver()).unwrap().unwrap();
+        Tatami
+            .rewrite(RewriteRequest::new(&location, &place.location(name), &open, &settings), &driver())
+            .unwrap()
+            .unwrap();
         assert_eq!(docs(&place, name, "\"stone bridge\" \"bridge stone\""), [1]);
         place.verify(name);
     }
@@ -100,7 +105,7 @@ fn damaged_positions_are_found_and_dropped_by_a_repair() {
     container.verify(Depth::Deep, &driver(), &mut report).unwrap();
     assert!(!report.ok());
     let (from, to) = (place.location("a.tatami"), place.location("repaired.tatami"));
-    let repaired = Tatami.repair(&from, &to, &OpenOptions::default(), &driver()).unwrap();
+    let repaired = Tatami.repair(RepairRequest::new(&from, &to, &OpenOptions::default()), &driver()).unwrap();
     assert_eq!(repaired.outcome, Outcome::Partial);
     assert!(repaired.notes.iter().any(|note| note.contains("positions")), "{:?}", repaired.notes);
     place.verify("repaired.tatami");

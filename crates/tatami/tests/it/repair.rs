@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::Value;
-use tesselle_core::{Depth, Format, Location, OpenOptions, Repaired, Report, Scan};
+use tesselle_core::{Depth, Format, Location, OpenOptions, RepairRequest, Repaired, Report, Scan};
 use tesselle_tatami::Tatami;
 
 use crate::expected::*;
@@ -12,7 +12,7 @@ fn repair(source: &Path, target: &Path) -> Repaired {
     let before = std::fs::read(source).unwrap();
     let (from, to) = (Location::local(source).unwrap(), Location::local(target).unwrap());
     let repaired = Tatami
-        .repair(&from, &to, &OpenOptions::default(), &driver())
+        .repair(RepairRequest::new(&from, &to, &OpenOptions::default()), &driver())
         .unwrap_or_else(|e| panic!("{}: {e}", source.display()));
     assert_eq!(std::fs::read(source).unwrap(), before, "the source is not changed");
     assert_eq!(repaired.kept_bytes + repaired.dropped_bytes, before.len() as u64);

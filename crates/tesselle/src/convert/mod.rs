@@ -11,7 +11,7 @@ pub use builder::{Convert, convert};
 use place::refuse_same;
 use tesselle_core::{
     ArrayView, Attribute, Context, Created, Driver, Error, Fitted, Format, GridKind, Location, Result,
-    Rewritten, Scan, Secret, TableFacts, WriteOptions, WriteRequest, WriteTarget,
+    RewriteRequest, Rewritten, Scan, Secret, TableFacts, WriteOptions, WriteRequest, WriteTarget,
 };
 
 use crate::cast;
@@ -114,9 +114,9 @@ fn rewrite(
     if let Some(newest) = to.newest().filter(|_| conversion.upgrade) {
         write.settings.fill_all(&newest);
     }
-    let rewritten = to
-        .rewrite(&source.location, target, conversion.opener.open_options(), &write, driver)
-        .in_file(source.location.path())?;
+    let open = conversion.opener.open_options();
+    let request = RewriteRequest::new(&source.location, target, open, &write);
+    let rewritten = to.rewrite(request, driver).in_file(source.location.path())?;
     Ok(rewritten.map(|Rewritten { summary, kept }| {
         WriteReport::new(to, summary, Fitted { kept, ..Fitted::default() })
     }))

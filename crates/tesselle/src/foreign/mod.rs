@@ -39,24 +39,8 @@ pub use npy::Npy;
 pub use parquet::Parquet;
 #[cfg(any(feature = "arrow-ipc", feature = "parquet", feature = "text"))]
 use tesselle_core::{Action, Error, Result, Scan};
-#[cfg(any(feature = "arrow-ipc", feature = "parquet", feature = "text", feature = "zarr"))]
-use tesselle_core::{Confidence, Format, Probe};
 #[cfg(feature = "zarr")]
 pub use zarr::{Zarr, ZarrCodec, ZarrOptions};
-
-/// Detects a file of `format` by its first bytes, else by its name.
-#[cfg(any(feature = "arrow-ipc", feature = "parquet", feature = "text", feature = "zarr"))]
-fn sniff(format: &dyn Format, probe: &Probe, magic: &[&[u8]]) -> Confidence {
-    if probe.entries.is_some() {
-        Confidence::No
-    } else if magic.iter().any(|magic| probe.head.starts_with(magic)) {
-        Confidence::Content
-    } else if format.extensions().iter().any(|extension| probe.has_extension(extension)) {
-        Confidence::Name
-    } else {
-        Confidence::No
-    }
-}
 
 /// Fails on a selection of a table that is not an array.
 #[cfg(any(feature = "arrow-ipc", feature = "parquet", feature = "text"))]

@@ -12,8 +12,8 @@ use bytes::Bytes;
 use lost::SalvagedDataset;
 use tesselle_core::driver::copy;
 use tesselle_core::{
-    Depth, Driver, Error, ErrorKind, Finding, Location, OpenOptions, Outcome, Repaired, Report, Result,
-    Severity,
+    Depth, Driver, Error, ErrorKind, Finding, Location, OpenOptions, Outcome, RepairRequest, Repaired,
+    Report, Result, Severity,
 };
 
 use crate::container::File;
@@ -27,12 +27,8 @@ use crate::verify::verify;
 use crate::write::{Copying, DatasetSpec, FooterSpec, Writer, WriterOptions};
 
 /// Writes everything recoverable from `source` to `target`.
-pub(crate) fn repair(
-    source: &Location,
-    target: &Location,
-    options: &OpenOptions,
-    driver: &Driver,
-) -> Result<Repaired> {
+pub(crate) fn repair(request: RepairRequest<'_>, driver: &Driver) -> Result<Repaired> {
+    let RepairRequest { source, target, options } = request;
     let opened = File::open(source, options).and_then(|file| file.opened.index().map(drop).map(|()| file));
     let (file, refused) = match opened {
         Ok(file) => (file, None),

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Float64Array, RecordBatch};
 use tesselle_core::storage::MemoryStorage;
 use tesselle_core::testing::{RepairTally, read_all, repair_flips};
-use tesselle_core::{Depth, Format, Location, OpenOptions, Outcome, Repaired, Report, Scan, WriteOptions};
+use tesselle_core::{
+    Depth, Format, Location, OpenOptions, Outcome, RepairRequest, Repaired, Report, Scan, WriteOptions,
+};
 use tesselle_tet::Tet;
 
 use crate::golden;
@@ -53,7 +55,7 @@ fn repair(bytes: Vec<u8>) -> (Repaired, Location) {
     storage.put("data.tet", bytes);
     let source = Location::new(Arc::new(storage), "data.tet");
     let target = Location::new(Arc::clone(source.storage()), "repaired.tet");
-    (Tet.repair(&source, &target, &OpenOptions::default(), &driver()).unwrap(), target)
+    (Tet.repair(RepairRequest::new(&source, &target, &OpenOptions::default()), &driver()).unwrap(), target)
 }
 
 #[test]
@@ -103,7 +105,7 @@ fn lost_elements_get_the_value_that_is_asked_for() {
     let source = Location::new(Arc::new(storage.clone()), "data.tet");
     let target = Location::new(Arc::new(storage), "repaired.tet");
     let fill = |text: &str| OpenOptions::default().with_fill(text.to_owned());
-    let repaired = Tet.repair(&source, &target, &fill("-9999"), &driver()).unwrap();
+    let repaired = Tet.repair(RepairRequest::new(&source, &target, &fill("-9999")), &driver()).unwrap();
     assert!(repaired.notes[0].contains("filled with -9999"), "{:?}", repaired.notes);
     let values = tensor(&target);
     assert!(
@@ -112,7 +114,7 @@ fn lost_elements_get_the_value_that_is_asked_for() {
             .enumerate()
             .all(|(i, value)| *value == if (100..200).contains(&i) { -9999.0 } else { i as f64 + 0.5 })
     );
-    let error = Tet.repair(&source, &target, &fill("none"), &driver()).unwrap_err();
+    let error = Tet.repair(RepairRequest::new(&source, &target, &fill("none")), &driver()).unwrap_err();
     assert!(error.to_string().contains("'none' is not a value of the type"), "{error}");
 }
 

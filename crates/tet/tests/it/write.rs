@@ -5,7 +5,9 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Float32Array, Int64Array, RecordBatch};
 use tesselle_core::driver::{Order, scan};
 use tesselle_core::storage::MemoryStorage;
-use tesselle_core::{Container, DType, Depth, Format, Location, OpenOptions, Report, Scan, WriteOptions};
+use tesselle_core::{
+    Container, DType, Depth, Format, Location, OpenOptions, RepairRequest, Report, Scan, WriteOptions,
+};
 use tesselle_tet::{
     Alignment, Codec, DatasetSpec, File, FooterSpec, RewriteOptions, Tet, Writer, WriterOptions, rewrite,
 };
@@ -234,7 +236,7 @@ fn repaired_files_are_healthy_and_keep_intact_data() {
         let (storage, source) = memory();
         storage.put("data.tet", case.bytes());
         let target = Location::new(Arc::clone(source.storage()), "out.tet");
-        let repaired = Tet.repair(&source, &target, &OpenOptions::default(), &driver());
+        let repaired = Tet.repair(RepairRequest::new(&source, &target, &OpenOptions::default()), &driver());
         let hopeless = unsaved.iter().any(|name| case.name.starts_with(name));
         assert_eq!(repaired.is_err(), hopeless, "{}: {repaired:?}", case.name);
         assert_eq!(storage.get("data.tet").unwrap(), case.bytes());

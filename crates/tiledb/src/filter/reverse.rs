@@ -291,15 +291,26 @@ impl State<'_> {
         Ok(())
     }
 
-    fn undo_parts(&mut self, codec: PartCodec, bound: Bound, mut dst: &mut [u8]) -> Result<()> {
+    fn undo_parts(&mut self, codec: PartCodec, bound: Bound, dst: &mut [u8]) -> Result<()> {
+        self.undo_each_part(8, bound, dst, |_, _, stored, out| undo_part(codec, stored, out))
+    }
+
+    /// Undoes a filter that lists its parts, those of the metadata first: `original` and stored bytes of each, and what
+    /// `undo` reads after them; `entry` bytes together. `undo` also gets the original size, the stored bytes and the space.
+    fn undo_each_part(
+        &mut self,
+        entry: usize,
+        bound: Bound,
+        mut dst: &mut [u8],
+        mut undo: impl FnMut(&mut Cursor<'_>, usize, &[u8], &mut [u8]) -> Result<()>,
+    ) -> Result<()> {
         let mut cursor = self.cursor();
         let (metadata_parts, data_parts) = (cursor.u32_le()?, cursor.u32_le()?);
-        let parts = cursor.count(u64::from(metadata_parts) + u64::from(data_parts), 8)?;
+        let parts = cursor.count(u64::from(metadata_parts) + u64::from(data_parts), entry)?;
         let mut metadata = Vec::new();
         let mut src = Cursor::new(&self.data, 0, "chunk");
         for part in 0..parts {
-            let original = cursor.u32_le()? as usize;
-            let stored = cursor.u32_le()?;
+            let (original, stored) = (cursor.u32_le()? as usize, cursor.u32_le()?);
             let stored = src.bytes_u64(stored.into())?;
             if (part as u64) < u64::from(metadata_parts) {
                 let start = metadata.len();
@@ -308,12 +319,12 @@ impl State<'_> {
                     return Err(Error::corrupt(format!("a filter states {end} bytes of metadata")));
                 }
                 metadata.resize(end, 0);
-                undo_part(codec, stored, metadata.part_mut(start..)?)?;
+                undo(&mut cursor, original, stored, metadata.part_mut(start..)?)?;
             } else {
                 let Some((out, rest)) = dst.split_at_mut_checked(original) else {
                     return Err(Error::corrupt(format!("a part of {original} bytes exceeds its chunk")));
                 };
-                undo_part(codec, stored, out)?;
+                undo(&mut cursor, original, stored, out)?;
                 dst = rest;
             }
         }
@@ -373,46 +384,16 @@ impl State<'_> {
         Ok(())
     }
 
-    fn undo_cipher(&mut self, key: &Key, bound: Bound, mut dst: &mut [u8]) -> Result<()> {
-        let mut cursor = self.cursor();
-        let (metadata_parts, data_parts) = (cursor.u32_le()?, cursor.u32_le()?);
-        let parts = cursor.count(u64::from(metadata_parts) + u64::from(data_parts), 36)?;
-        let mut metadata = Vec::new();
-        let mut src = Cursor::new(&self.data, 0, "chunk");
-        for part in 0..parts {
-            let (plain, stored) = (cursor.u32_le()? as usize, cursor.u32_le()? as usize);
+    fn undo_cipher(&mut self, key: &Key, bound: Bound, dst: &mut [u8]) -> Result<()> {
+        self.undo_each_part(36, bound, dst, |cursor, plain, stored, out| {
             let (iv, tag) = (cursor.array()?, cursor.array()?);
-            if plain != stored {
-                return Err(Error::corrupt(format!("{plain} bytes are encrypted as {stored}")));
+            if plain != stored.len() {
+                return Err(Error::corrupt(format!("{plain} bytes are encrypted as {}", stored.len())));
             }
-            let stored = src.bytes(stored)?;
-            let open = |space: &mut [u8]| {
-                space.copy_from_slice(stored);
-                cipher::decrypt(key, iv, tag, space)
-                    .map_err(|e| Error::new(ErrorKind::Denied, e.to_string()).hint("check the key"))
-            };
-            if (part as u64) < u64::from(metadata_parts) {
-                let start = metadata.len();
-                if start.saturating_add(plain) > bound.metadata {
-                    return Err(Error::corrupt(format!("a filter states {plain} bytes of metadata")));
-                }
-                metadata.resize(start + plain, 0);
-                open(metadata.part_mut(start..)?)?;
-            } else {
-                let Some((out, rest)) = dst.split_at_mut_checked(plain) else {
-                    return Err(Error::corrupt(format!("a part of {plain} bytes exceeds its chunk")));
-                };
-                open(out)?;
-                dst = rest;
-            }
-        }
-        src.expect_end()?;
-        cursor.expect_end()?;
-        if !dst.is_empty() {
-            return Err(Error::corrupt(format!("{} bytes of a chunk are missing", dst.len())));
-        }
-        (self.metadata, self.at) = (Cow::Owned(metadata), 0);
-        Ok(())
+            out.copy_from_slice(stored);
+            cipher::decrypt(key, iv, tag, out)
+                .map_err(|e| Error::new(ErrorKind::Denied, e.to_string()).hint("check the key"))
+        })
     }
 }
 

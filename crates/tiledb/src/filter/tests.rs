@@ -45,7 +45,7 @@ fn fixed(filters: Vec<Filter>, datatype: Datatype, key: Option<&Key>) -> TileCod
 }
 
 /// The strings of all cells, one after the other.
-fn looked_up(entries: &super::Entries) -> Vec<u8> {
+fn looked_up(entries: &Entries) -> Vec<u8> {
     let starts: Vec<usize> = std::iter::once(0).chain(entries.ends.iter().copied()).collect();
     let strings =
         entries.ids.iter().map(|id| &entries.data[starts[usize::from(*id)]..entries.ends[usize::from(*id)]]);

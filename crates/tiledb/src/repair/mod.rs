@@ -11,7 +11,9 @@ mod rebuild;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use tesselle_core::{Depth, Driver, Location, OpenOptions, Outcome, Repaired, Report, Severity};
+use tesselle_core::{
+    Depth, Driver, Location, OpenOptions, Outcome, RepairRequest, Repaired, Report, Severity,
+};
 
 use crate::container::stored_fields;
 use crate::directory::{ConditionEntry, FileEntry};
@@ -31,12 +33,8 @@ use crate::{Error, Result, copy};
 const REBUILT: [&str; 4] = ["tile_statistics", "fragment_statistics", "rtree", "mbr"];
 
 /// Writes the intact parts of the array at `source` to `target`.
-pub(crate) fn repair(
-    source: &Location,
-    target: &Location,
-    options: &OpenOptions,
-    driver: &Driver,
-) -> Result<Repaired> {
+pub(crate) fn repair(request: RepairRequest<'_>, driver: &Driver) -> Result<Repaired> {
+    let RepairRequest { source, target, options } = request;
     let mut repaired = match save(source, target, options, driver) {
         Ok(repaired) => repaired,
         Err(error) => {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use tesselle_core::driver::{Order, scan};
 use tesselle_core::storage::{EntryKind, StagedFolder};
 use tesselle_core::{
-    Context, Driver, Location, OpenOptions, Rewritten, Scan, Settings, Summary, WriteOptions,
+    Context, Driver, Location, OpenOptions, RewriteRequest, Rewritten, Scan, Settings, Summary,
 };
 
 use crate::fragment::Fragment;
@@ -33,13 +33,8 @@ pub(crate) fn newest() -> Settings {
 
 /// Copies the array or group at `source`, in the newest version with the settings of [`newest`]. `None` if rows must be
 /// rewritten: with other settings, or if the options select a part of the fragments' cells.
-pub(crate) fn rewrite(
-    source: &Location,
-    target: &Location,
-    open: &OpenOptions,
-    write: &WriteOptions,
-    driver: &Driver,
-) -> Result<Option<Rewritten>> {
+pub(crate) fn rewrite(request: RewriteRequest<'_>, driver: &Driver) -> Result<Option<Rewritten>> {
+    let RewriteRequest { source, target, open, write } = request;
     let upgrade = write.settings == newest();
     if !(upgrade || write.settings == Settings::default())
         || open.raw

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use tesselle_core::storage::MemoryStorage;
-use tesselle_core::testing::{Random, exercise_at};
-use tesselle_core::{Location, OpenOptions};
+use tesselle_core::testing::{Random, exercise_at, is_thorough};
+use tesselle_core::{Driver, Location, OpenOptions};
 use tesselle_tiledb::TileDb;
 
 use crate::support::{cases, driver, expected, files, options};
@@ -19,8 +19,13 @@ fn stored(files: &[(String, Vec<u8>)]) -> Location {
     Location::new(Arc::new(storage), "array")
 }
 
-fn survive(location: &Location, options: &OpenOptions) {
-    let _ = exercise_at(&TileDb, location, options, &driver());
+fn survive(location: &Location, options: &OpenOptions, driver: &Driver) {
+    let _ = exercise_at(&TileDb, location, options, driver);
+}
+
+/// Damaged copies of each file.
+fn samples() -> usize {
+    if is_thorough() { 24 } else { 12 }
 }
 
 const SMALL: [&str; 10] = [
@@ -42,18 +47,20 @@ fn small() -> Vec<PathBuf> {
 
 #[test]
 fn files_cut_short_are_survived() {
+    let driver = driver();
     for case in small() {
         let options = options(&expected(&case));
         let mut intact = Vec::new();
         files(&case.join("array"), &case.join("array"), &mut intact);
         for (at, (name, bytes)) in intact.iter().enumerate() {
             // Every offset near both ends, a sample in between.
-            let step = (bytes.len() / 24).max(1);
-            let lens = (0..bytes.len()).filter(|len| *len < 8 || bytes.len() - len < 8 || len % step == 0);
+            let (step, ends) = ((bytes.len() / samples()).max(1), samples() / 3);
+            let lens =
+                (0..bytes.len()).filter(|len| *len < ends || bytes.len() - len < ends || len % step == 0);
             for len in lens {
                 let mut damaged = intact.clone();
                 damaged[at] = (name.clone(), bytes[..len].to_vec());
-                survive(&stored(&damaged), &options);
+                survive(&stored(&damaged), &options, &driver);
             }
         }
     }
@@ -61,19 +68,19 @@ fn files_cut_short_are_survived() {
 
 #[test]
 fn flipped_bytes_are_survived() {
-    let mut random = Random::new(1);
+    let (mut random, driver) = (Random::new(1), driver());
     for case in small() {
         let options = options(&expected(&case));
         let mut intact = Vec::new();
         files(&case.join("array"), &case.join("array"), &mut intact);
         for (at, (name, bytes)) in intact.iter().enumerate() {
-            for _ in 0..24.min(bytes.len()) {
+            for _ in 0..samples().min(bytes.len()) {
                 let mut damaged = bytes.clone();
                 let position = random.place(bytes.len());
                 damaged[position] ^= 1 << random.below(8);
                 let mut all = intact.clone();
                 all[at] = (name.clone(), damaged);
-                survive(&stored(&all), &options);
+                survive(&stored(&all), &options, &driver);
             }
         }
     }
@@ -81,6 +88,7 @@ fn flipped_bytes_are_survived() {
 
 #[test]
 fn missing_files_are_reported_or_passed_over() {
+    let driver = driver();
     for case in small() {
         let options = options(&expected(&case));
         let mut intact = Vec::new();
@@ -88,7 +96,7 @@ fn missing_files_are_reported_or_passed_over() {
         for at in 0..intact.len() {
             let mut damaged = intact.clone();
             damaged.remove(at);
-            survive(&stored(&damaged), &options);
+            survive(&stored(&damaged), &options, &driver);
         }
     }
 }

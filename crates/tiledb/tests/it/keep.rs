@@ -5,7 +5,9 @@
 use std::path::Path;
 
 use serde_json::Value as Json;
-use tesselle_core::{Depth, Format, Location, OpenOptions, Report, Secret, Settings, WriteOptions};
+use tesselle_core::{
+    Depth, Format, Location, OpenOptions, Report, RewriteRequest, Secret, Settings, WriteOptions,
+};
 use tesselle_tiledb::TileDb;
 
 use crate::support::{case, cases, driver, expected, open, options, rows};
@@ -17,7 +19,10 @@ fn stored(path: &Path, options: &OpenOptions) -> Vec<String> {
 
 fn rewrite(source: &Path, target: &Path, options: &OpenOptions) -> bool {
     let (source, target) = (Location::local(source).unwrap(), Location::local(target).unwrap());
-    TileDb.rewrite(&source, &target, options, &WriteOptions::default(), &driver()).unwrap().is_some()
+    TileDb
+        .rewrite(RewriteRequest::new(&source, &target, options, &WriteOptions::default()), &driver())
+        .unwrap()
+        .is_some()
 }
 
 fn info(path: &Path, options: &OpenOptions) -> Json {
@@ -71,7 +76,7 @@ fn settings_and_partial_times_require_rewriting_rows() {
     let settings = Settings::from_pairs(&["capacity=3"]).unwrap();
     let with_settings = WriteOptions::default().with_settings(settings);
     for (open, write) in [(&key, &WriteOptions::default()), (&OpenOptions::default(), &with_settings)] {
-        assert!(TileDb.rewrite(&from, &to, open, write, &driver()).unwrap().is_none());
+        assert!(TileDb.rewrite(RewriteRequest::new(&from, &to, open, write), &driver()).unwrap().is_none());
         assert!(!target.exists());
     }
     // As of an earlier time, only data written by then is copied.

@@ -11,6 +11,7 @@ use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, Int32Array, RecordBatch};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
+use tesselle_core::testing::is_thorough;
 use tesselle_core::{Depth, Location, OpenOptions, Report, Scan};
 use tesselle_tiledb::write::{ArrayWriter, CellOrder, Consolidation, SchemaBuilder, SparseOptions, Vacuum};
 use tesselle_tiledb::{Attribute, Bounds, Datatype, Dimension};
@@ -117,7 +118,7 @@ fn kill_after(folder: &Path, steps: usize, spin: u32) -> i32 {
 
 #[test]
 fn a_killed_writer_leaves_the_old_state_or_the_new() {
-    let cases = if std::env::var_os("TESSELLE_THOROUGH").is_some() { 200 } else { 12 };
+    let cases = if is_thorough() { 200 } else { 12 };
     for kind in ["dense", "sparse"] {
         let place = tempfile::tempdir().unwrap();
         let folder = place.path().join(kind);

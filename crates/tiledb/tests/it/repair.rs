@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use tesselle_core::testing::{RepairTally, copy_folder, repair_flips};
-use tesselle_core::{Depth, Format, Location, OpenOptions, Repaired, Report};
+use tesselle_core::{Depth, Format, Location, OpenOptions, RepairRequest, Repaired, Report};
 use tesselle_tiledb::TileDb;
 
 use crate::support::{case, cases, driver, expected, files, open, options, rows};
 
 fn repair(source: &Path, target: &Path, options: &OpenOptions) -> Repaired {
     let (source, target) = (Location::local(source).unwrap(), Location::local(target).unwrap());
-    TileDb.repair(&source, &target, options, &driver()).unwrap()
+    TileDb.repair(RepairRequest::new(&source, &target, options), &driver()).unwrap()
 }
 
 fn report(path: &Path, options: &OpenOptions) -> Report {
@@ -103,7 +103,8 @@ fn a_storage_that_fails_is_not_damage() {
     assert_eq!(error.kind().exit_code(), 3, "{error}");
     let target = folder.path().join("repaired");
     let (from, to) = (Location::local(&source).unwrap(), Location::local(&target).unwrap());
-    let error = TileDb.repair(&from, &to, &OpenOptions::default(), &driver()).unwrap_err();
+    let error =
+        TileDb.repair(RepairRequest::new(&from, &to, &OpenOptions::default()), &driver()).unwrap_err();
     assert_eq!(error.kind().exit_code(), 3, "{error}");
     assert!(!target.exists());
 }

@@ -9,8 +9,8 @@ use arrow_select::concat::concat_batches;
 use tesselle_core::storage::MemoryStorage;
 use tesselle_core::testing::FaultyStorage;
 use tesselle_core::{
-    ArrayRequest, Comparison, Container, Format, Location, OpenOptions, Predicate, Result, Scan, Secret,
-    Settings, Storage, WriteOptions, WriteRequest, WriteTarget,
+    ArrayRequest, Comparison, Container, Format, Location, OpenOptions, Predicate, RepairRequest, Result,
+    Scan, Secret, Settings, Storage, WriteOptions, WriteRequest, WriteTarget,
 };
 use tesselle_tiledb::filter::{Filter, Key};
 use tesselle_tiledb::write::{
@@ -363,7 +363,9 @@ fn repair_keeps_whole_fragments_and_leaves_the_source_alone() {
     damage(format!("array/__fragments/{}/a0.tdb", middle.fragments[0]));
     let before = storage.paths();
     let saved = Location::new(Arc::new(storage.clone()), "saved");
-    let outcome = TileDb.repair(&location, &saved, &OpenOptions::default(), &support::driver()).unwrap();
+    let outcome = TileDb
+        .repair(RepairRequest::new(&location, &saved, &OpenOptions::default()), &support::driver())
+        .unwrap();
     assert_eq!(cells(&saved, &OpenOptions::default()), [(2, 2), (3, 3), (4, 4), (7, 207)]);
     assert!(outcome.kept_bytes > 0 && outcome.dropped_bytes > 0, "{outcome:?}");
     assert_eq!(outcome.notes.len(), 1, "{outcome:?}");
@@ -384,7 +386,9 @@ fn repair_falls_back_to_the_sources_of_a_damaged_consolidation() {
     let merged = array.consolidate(&Consolidation::default()).unwrap();
     storage.put(format!("array/__fragments/{}/a0.tdb", merged.fragments[0]), vec![0; 3]);
     let saved = Location::new(Arc::new(storage), "saved");
-    TileDb.repair(&location, &saved, &OpenOptions::default(), &support::driver()).unwrap();
+    TileDb
+        .repair(RepairRequest::new(&location, &saved, &OpenOptions::default()), &support::driver())
+        .unwrap();
     assert_eq!(cells(&saved, &OpenOptions::default()), [(1, 1), (2, 102), (3, 103)]);
 }
 

@@ -46,6 +46,22 @@ pub enum Physical {
     Binary,
 }
 
+/// Runs `$body` with `$list` bound to the values of a fixed-width column of the enum `$of`, or `$other` with `$strings`
+/// bound to its strings.
+macro_rules! each_physical {
+    ($of:ident, $column:expr, $list:ident => $body:expr, $strings:ident => $other:expr) => {
+        match $column {
+            $of::Boolean($list) => $body,
+            $of::Int32($list) => $body,
+            $of::Int64($list) => $body,
+            $of::Float($list) => $body,
+            $of::Double($list) => $body,
+            $of::Binary($strings) => $other,
+        }
+    };
+}
+pub(crate) use each_physical;
+
 impl DataType {
     /// All types.
     pub const ALL: [Self; 11] = [

@@ -30,6 +30,7 @@ pub(crate) mod version;
 pub(crate) use bloom::BloomFilter;
 pub(crate) use chunk::ChunkHeader;
 pub use compression::Compression;
+pub(crate) use data_type::each_physical;
 pub use data_type::{DataType, Physical};
 pub(crate) use deletion::Deletion;
 pub use device_id::DeviceId;

@@ -2,7 +2,7 @@
 
 use tesselle_core::{At, Error, Result, Within};
 
-use crate::meta::{Physical, Value};
+use crate::meta::{Physical, Value, each_physical};
 
 /// Marks a missing value among picks.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -51,20 +51,6 @@ impl Strings {
     }
 }
 
-/// Runs `$body` with `$v` bound to the vector of a fixed-width column, or `$strings` with the strings.
-macro_rules! each {
-    ($column:expr, $v:ident => $body:expr, $s:ident => $strings:expr) => {
-        match $column {
-            DecodedValues::Boolean($v) => $body,
-            DecodedValues::Int32($v) => $body,
-            DecodedValues::Int64($v) => $body,
-            DecodedValues::Float($v) => $body,
-            DecodedValues::Double($v) => $body,
-            DecodedValues::Binary($s) => $strings,
-        }
-    };
-}
-
 /// Runs `$body` for two columns of the same type.
 macro_rules! both {
     ($a:expr, $b:expr, $x:ident, $y:ident => $body:expr, $s:ident, $t:ident => $strings:expr) => {
@@ -94,7 +80,7 @@ impl DecodedValues {
     }
 
     pub(crate) fn len(&self) -> usize {
-        each!(self, v => v.len(), s => s.len())
+        each_physical!(DecodedValues, self, v => v.len(), s => s.len())
     }
 
     /// The type.
@@ -111,12 +97,12 @@ impl DecodedValues {
 
     /// Size of the buffers in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        each!(self, v => size_of_val(v.as_slice()), s => s.data.len() + s.offsets.len() * 4)
+        each_physical!(DecodedValues, self, v => size_of_val(v.as_slice()), s => s.data.len() + s.offsets.len() * 4)
     }
 
     /// Appends `n` placeholder values for nulls.
     pub(crate) fn extend_nothing(&mut self, n: usize) {
-        each!(self, v => v.resize(v.len() + n, Default::default()), s => {
+        each_physical!(DecodedValues, self, v => v.resize(v.len() + n, Default::default()), s => {
             let end = s.offsets.last().copied().unwrap_or_default();
             s.offsets.resize(s.offsets.len() + n, end);
         });

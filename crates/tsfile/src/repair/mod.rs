@@ -22,7 +22,8 @@ use salvage::{Salvage, Salvaged};
 use scan::{Recovered, scan_on};
 pub(crate) use scan::{scan, tail_of};
 use tesselle_core::{
-    Depth, Driver, Error, ErrorKind, Location, OpenOptions, Outcome, Repaired, Report, Result, Severity,
+    Depth, Driver, Error, ErrorKind, Location, OpenOptions, Outcome, RepairRequest, Repaired, Report, Result,
+    Severity,
 };
 
 use crate::meta::schema::Category;
@@ -41,12 +42,8 @@ const LINES: usize = 50;
 const NAMED: usize = 8;
 
 /// Writes what can be recovered from `source` to `target`.
-pub(crate) fn repair(
-    source: &Location,
-    target: &Location,
-    options: &OpenOptions,
-    driver: &Driver,
-) -> Result<Repaired> {
+pub(crate) fn repair(request: RepairRequest<'_>, driver: &Driver) -> Result<Repaired> {
+    let RepairRequest { source, target, options } = request;
     let size = source.size()?;
     let head = source.read_range(0..size.min(12))?;
     let version = Version::recognise(&head).map_err(|e| e.file(source.path()))?;

@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 use tesselle_core::driver::{self, Order};
 use tesselle_core::{
-    Action, Depth, Driver, Error, Location, OpenOptions, Report, Result, Rewritten, Scan, Settings, Severity,
-    Summary, WriteOptions,
+    Action, Depth, Driver, Error, Location, Report, Result, RewriteRequest, Rewritten, Scan, Settings,
+    Severity, Summary,
 };
 
 use crate::meta::Version;
@@ -43,13 +43,8 @@ const SETTINGS: [&str; 13] = [
 ];
 
 /// Rewrites an archive; `None` if the settings require other devices, tables or columns, or an older version.
-pub(crate) fn rewrite(
-    source: &Location,
-    target: &Location,
-    open: &OpenOptions,
-    write: &WriteOptions,
-    driver: &Driver,
-) -> Result<Option<Rewritten>> {
+pub(crate) fn rewrite(request: RewriteRequest<'_>, driver: &Driver) -> Result<Option<Rewritten>> {
+    let RewriteRequest { source, target, open, write } = request;
     if write.settings.expect_only(&SETTINGS).is_err() {
         return Ok(None);
     }

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use tesselle_core::{Driver, Error, Location, OpenOptions, Result, Settings, Summary, WriteOptions};
+use tesselle_core::{
+    Driver, Error, Location, OpenOptions, Result, RewriteRequest, Settings, Summary, WriteOptions,
+};
 
 use crate::meta::resource::Resource;
 use crate::meta::{DeviceId, Version};
@@ -38,7 +40,8 @@ pub fn compact(
     );
     resource_file.refuse_existing(overwrite)?;
     let write = WriteOptions::default().with_overwrite(overwrite).with_settings(settings.clone());
-    let rewritten = rewrite(source, target, &options, &write, driver)?.ok_or_else(|| {
+    let request = RewriteRequest::new(source, target, &options, &write);
+    let rewritten = rewrite(request, driver)?.ok_or_else(|| {
         Error::invalid("a compaction cannot change tables or columns, nor write an older version")
     })?;
     let resource = resource_of(target, &options)?;

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use tesselle_core::{Error, Result, Within};
 
-use crate::meta::{DataType, Physical, Value};
+use crate::meta::{DataType, Physical, Value, each_physical};
 
 /// Values of one column, one per row; the value of a null row is arbitrary.
 #[derive(Debug, Clone, PartialEq)]
@@ -168,20 +168,6 @@ impl<'a> StringSlices<'a> {
     }
 }
 
-/// The same code for the vectors of every type.
-macro_rules! each {
-    ($values:expr, $list:ident => $body:expr, $strings:ident => $other:expr) => {
-        match $values {
-            Values::Boolean($list) => $body,
-            Values::Int32($list) => $body,
-            Values::Int64($list) => $body,
-            Values::Float($list) => $body,
-            Values::Double($list) => $body,
-            Values::Binary($strings) => $other,
-        }
-    };
-}
-
 impl Values {
     /// An empty column of this type.
     pub fn empty(data_type: DataType) -> Self {
@@ -245,12 +231,12 @@ impl Values {
 
     /// Keeps only the first `rows` rows.
     pub(crate) fn truncate(&mut self, rows: usize) {
-        each!(self, list => list.truncate(rows), strings => strings.truncate(rows));
+        each_physical!(Values, self, list => list.truncate(rows), strings => strings.truncate(rows));
     }
 
     /// Drops the first `rows` rows.
     pub(crate) fn drop_front(&mut self, rows: usize) {
-        each!(self, list => { list.drain(..rows.min(list.len())); }, strings => strings.drop_front(rows));
+        each_physical!(Values, self, list => { list.drain(..rows.min(list.len())); }, strings => strings.drop_front(rows));
     }
 }
 
@@ -276,14 +262,7 @@ impl Strings {
 impl Slice<'_> {
     /// Rows.
     pub(crate) fn len(self) -> usize {
-        match self {
-            Self::Boolean(list) => list.len(),
-            Self::Int32(list) => list.len(),
-            Self::Int64(list) => list.len(),
-            Self::Float(list) => list.len(),
-            Self::Double(list) => list.len(),
-            Self::Binary(list) => list.len(),
-        }
+        each_physical!(Slice, self, list => list.len(), strings => strings.len())
     }
 
     /// The physical form of these values.

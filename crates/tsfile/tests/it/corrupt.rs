@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use tesselle_core::storage::MemoryStorage;
-use tesselle_core::testing::{exercise, flips};
+use tesselle_core::testing::{exercise, flips, is_thorough};
 use tesselle_core::{Driver, Format, Location, OpenOptions, Scan};
 use tesselle_tsfile::TsFile;
 use tesselle_tsfile::aggregate::Request;
@@ -67,8 +67,9 @@ fn no_prefix_of_a_file_opens_or_breaks_the_reader() {
 #[test]
 fn flipped_bytes_do_not_break_the_reader() {
     let driver = golden::driver();
+    let copies = if is_thorough() { 300 } else { 150 };
     for (_, bytes) in files() {
-        for damaged in flips(&bytes, 1).take(300) {
+        for damaged in flips(&bytes, 1).take(copies) {
             survives(&damaged, &driver);
         }
     }

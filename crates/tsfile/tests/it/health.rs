@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use tesselle_core::storage::MemoryStorage;
-use tesselle_core::{Depth, Format, Location, OpenOptions, Report};
+use tesselle_core::{Depth, Format, Location, OpenOptions, RepairRequest, Report};
 use tesselle_tsfile::write::{Column, Values, Writer, WriterOptions};
 use tesselle_tsfile::{Compression, DataType, Encoding, MeasurementSchema, TsFile, Version};
 
@@ -46,7 +46,9 @@ fn truncated_files_are_refused_and_repaired_to_their_last_complete_group() {
             let target = tempfile::tempdir().unwrap();
             let fixed = target.path().join("fixed.tsfile");
             let (from, to) = (Location::local(&file).unwrap(), Location::local(&fixed).unwrap());
-            let report = TsFile.repair(&from, &to, &OpenOptions::default(), &golden::driver()).unwrap();
+            let report = TsFile
+                .repair(RepairRequest::new(&from, &to, &OpenOptions::default()), &golden::driver())
+                .unwrap();
             if let Some(end) = expected.get("self_check") {
                 assert_eq!(report.kept_bytes as i64, end.as_i64().unwrap().max(12), "{name}");
             }

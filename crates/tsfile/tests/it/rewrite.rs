@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 use tesselle_core::storage::MemoryStorage;
-use tesselle_core::{Depth, Format, Location, OpenOptions, Report, Rewritten, Scan, Settings, WriteOptions};
+use tesselle_core::{
+    Depth, Format, Location, OpenOptions, Report, RewriteRequest, Rewritten, Scan, Settings, WriteOptions,
+};
 use tesselle_tsfile::TsFile;
 
 use crate::golden;
@@ -29,7 +31,10 @@ fn whole_files() -> Vec<(String, std::path::PathBuf)> {
 fn rewrite(source: &Location, settings: &[&str]) -> tesselle_core::Result<(Location, Rewritten)> {
     let target = Location::new(Arc::new(MemoryStorage::new()), "out.tsfile");
     let options = WriteOptions::default().with_settings(Settings::from_pairs(settings).unwrap());
-    let rewritten = TsFile.rewrite(source, &target, &OpenOptions::default(), &options, &golden::driver())?;
+    let rewritten = TsFile.rewrite(
+        RewriteRequest::new(source, &target, &OpenOptions::default(), &options),
+        &golden::driver(),
+    )?;
     let rewritten = rewritten.unwrap();
     let container = TsFile.open(&target, &OpenOptions::default()).unwrap();
     let mut report = Report::new(Depth::Deep);

@@ -8,8 +8,8 @@ use arrow_ipc::{Block, MetadataVersion, root_as_footer};
 use arrow_schema::SchemaRef;
 use bytes::Bytes;
 use tesselle_core::{
-    ByteRange, Cost, Error, Known, Location, Plan, Predicate, Pushdown, Result, Scan, Step, Storage, Table,
-    TableFacts, TableStats, Task,
+    ByteRange, Cost, Error, Known, Location, Plan, Result, Scan, Step, Storage, Table, TableFacts,
+    TableStats, Task,
 };
 
 use super::message::{broken, decompressed, metadata};
@@ -120,10 +120,6 @@ impl Table for FileTable {
 
     fn facts(&self) -> Result<TableFacts> {
         Ok(TableFacts::of_schema(&self.schema))
-    }
-
-    fn pushdown(&self, _predicate: &Predicate) -> Pushdown {
-        Pushdown::None
     }
 
     fn plan(&self, scan: &Scan) -> Result<Plan> {

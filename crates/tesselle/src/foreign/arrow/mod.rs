@@ -11,8 +11,8 @@ use std::sync::Arc;
 use file::FileTable;
 use stream::StreamTable;
 use tesselle_core::{
-    Capabilities, Confidence, Container, Context, Created, Driver, Fitted, Format, Location, OpenOptions,
-    Probe, Result, Table, WriteRequest,
+    Capabilities, Container, Context, Created, Driver, Fitted, Format, FormatFacts, Location, OpenOptions,
+    Result, Table, WriteRequest,
 };
 
 use super::container::FileContainer;
@@ -26,25 +26,18 @@ const STREAM_MAGIC: &[u8] = b"\xff\xff\xff\xff";
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ArrowIpc;
 
+static FACTS: FormatFacts = FormatFacts {
+    name: "arrow",
+    title: "Arrow IPC",
+    summary: "Arrow IPC files and streams",
+    extensions: &["arrow", "feather", "ipc", "arrows"],
+    magic: &[MAGIC, STREAM_MAGIC],
+    capabilities: Capabilities::STREAM,
+};
+
 impl Format for ArrowIpc {
-    fn name(&self) -> &'static str {
-        "arrow"
-    }
-
-    fn title(&self) -> &'static str {
-        "Arrow IPC"
-    }
-
-    fn summary(&self) -> &'static str {
-        "Arrow IPC files and streams"
-    }
-
-    fn extensions(&self) -> &'static [&'static str] {
-        &["arrow", "feather", "ipc", "arrows"]
-    }
-
-    fn sniff(&self, probe: &Probe) -> Confidence {
-        super::sniff(self, probe, &[MAGIC, STREAM_MAGIC])
+    fn facts(&self) -> &'static FormatFacts {
+        &FACTS
     }
 
     fn open(&self, location: &Location, options: &OpenOptions) -> Result<Arc<dyn Container>> {
@@ -56,10 +49,6 @@ impl Format for ArrowIpc {
             (Arc::new(StreamTable::open(location, limit).in_file(location.path())?), "stream")
         };
         Ok(Arc::new(FileContainer::new(self.name(), version, location, table)))
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        Capabilities::STREAM
     }
 
     fn start(&self, request: WriteRequest, _driver: &Driver) -> Result<Created> {

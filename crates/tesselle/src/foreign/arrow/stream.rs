@@ -7,8 +7,7 @@ use arrow_ipc::reader::StreamDecoder;
 use arrow_schema::SchemaRef;
 use bytes::Bytes;
 use tesselle_core::{
-    ByteRange, Cost, Error, Location, Plan, Predicate, Pushdown, Result, Scan, Step, Storage, Table,
-    TableFacts, TableStats, Task,
+    ByteRange, Cost, Error, Location, Plan, Result, Scan, Step, Storage, Table, TableFacts, TableStats, Task,
 };
 
 use super::message::{broken, decompressed, metadata, metadata_end, prefix};
@@ -59,10 +58,6 @@ impl Table for StreamTable {
 
     fn facts(&self) -> Result<TableFacts> {
         Ok(TableFacts::of_schema(&self.schema))
-    }
-
-    fn pushdown(&self, _predicate: &Predicate) -> Pushdown {
-        Pushdown::None
     }
 
     fn plan(&self, scan: &Scan) -> Result<Plan> {

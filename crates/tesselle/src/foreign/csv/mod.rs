@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use read::CsvText;
 use tesselle_core::{
-    Capabilities, Confidence, Container, Created, Driver, Error, Format, Location, OpenOptions, Probe,
-    Result, Table, WriteRequest,
+    Capabilities, Container, Created, Driver, Error, Format, FormatFacts, Location, OpenOptions, Result,
+    Table, WriteRequest,
 };
 use write::Style;
 
@@ -21,25 +21,18 @@ use super::text::{self, TextTable};
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Csv;
 
+static CSV: FormatFacts = FormatFacts {
+    name: "csv",
+    title: "CSV",
+    summary: "comma-separated values with a header line",
+    extensions: &["csv"],
+    magic: &[],
+    capabilities: Capabilities::TEXT,
+};
+
 impl Format for Csv {
-    fn name(&self) -> &'static str {
-        "csv"
-    }
-
-    fn title(&self) -> &'static str {
-        "CSV"
-    }
-
-    fn summary(&self) -> &'static str {
-        "comma-separated values with a header line"
-    }
-
-    fn extensions(&self) -> &'static [&'static str] {
-        &["csv"]
-    }
-
-    fn sniff(&self, probe: &Probe) -> Confidence {
-        super::sniff(self, probe, &[])
+    fn facts(&self) -> &'static FormatFacts {
+        &CSV
     }
 
     fn open(&self, location: &Location, options: &OpenOptions) -> Result<Arc<dyn Container>> {
@@ -48,10 +41,6 @@ impl Format for Csv {
 
     fn open_many(&self, locations: &[Location], options: &OpenOptions) -> Result<Option<Arc<dyn Table>>> {
         many(locations, None, options)
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        Capabilities::TEXT
     }
 
     fn start(&self, request: WriteRequest, _driver: &Driver) -> Result<Created> {
@@ -63,25 +52,18 @@ impl Format for Csv {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Tsv;
 
+static TSV: FormatFacts = FormatFacts {
+    name: "tsv",
+    title: "TSV",
+    summary: "tab-separated values with a header line",
+    extensions: &["tsv", "tab"],
+    magic: &[],
+    capabilities: Capabilities::TEXT,
+};
+
 impl Format for Tsv {
-    fn name(&self) -> &'static str {
-        "tsv"
-    }
-
-    fn title(&self) -> &'static str {
-        "TSV"
-    }
-
-    fn summary(&self) -> &'static str {
-        "tab-separated values with a header line"
-    }
-
-    fn extensions(&self) -> &'static [&'static str] {
-        &["tsv", "tab"]
-    }
-
-    fn sniff(&self, probe: &Probe) -> Confidence {
-        super::sniff(self, probe, &[])
+    fn facts(&self) -> &'static FormatFacts {
+        &TSV
     }
 
     fn open(&self, location: &Location, options: &OpenOptions) -> Result<Arc<dyn Container>> {
@@ -90,10 +72,6 @@ impl Format for Tsv {
 
     fn open_many(&self, locations: &[Location], options: &OpenOptions) -> Result<Option<Arc<dyn Table>>> {
         many(locations, Some(b'\t'), options)
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        Capabilities::TEXT
     }
 
     fn start(&self, request: WriteRequest, _driver: &Driver) -> Result<Created> {

@@ -14,8 +14,8 @@ use cell::cell_writer;
 use read::JsonText;
 use tesselle_core::storage::Staged;
 use tesselle_core::{
-    Capabilities, Confidence, Container, Created, Driver, Error, Format, Location, OpenOptions, Probe,
-    Result, Sink, Summary, Table, WriteRequest,
+    Capabilities, Confidence, Container, Created, Driver, Error, Format, FormatFacts, Location, OpenOptions,
+    Probe, Result, Sink, Summary, Table, WriteRequest,
 };
 
 use super::text::{self, TextTable};
@@ -24,21 +24,18 @@ use super::text::{self, TextTable};
 #[derive(Debug, Clone, Copy, Default)]
 pub struct JsonLines;
 
+static FACTS: FormatFacts = FormatFacts {
+    name: "jsonl",
+    title: "JSON Lines",
+    summary: "JSON lines, one object per line",
+    extensions: &["jsonl", "ndjson", "json"],
+    magic: &[],
+    capabilities: Capabilities::TEXT,
+};
+
 impl Format for JsonLines {
-    fn name(&self) -> &'static str {
-        "jsonl"
-    }
-
-    fn title(&self) -> &'static str {
-        "JSON Lines"
-    }
-
-    fn summary(&self) -> &'static str {
-        "JSON lines, one object per line"
-    }
-
-    fn extensions(&self) -> &'static [&'static str] {
-        &["jsonl", "ndjson", "json"]
+    fn facts(&self) -> &'static FormatFacts {
+        &FACTS
     }
 
     fn sniff(&self, probe: &Probe) -> Confidence {
@@ -49,7 +46,7 @@ impl Format for JsonLines {
         if probe.has_extension("json") && !object {
             return Confidence::No;
         }
-        super::sniff(self, probe, &[])
+        self.facts().sniff_file(probe)
     }
 
     fn open(&self, location: &Location, options: &OpenOptions) -> Result<Arc<dyn Container>> {
@@ -58,10 +55,6 @@ impl Format for JsonLines {
 
     fn open_many(&self, locations: &[Location], options: &OpenOptions) -> Result<Option<Arc<dyn Table>>> {
         Ok(Some(Arc::new(TextTable::open(locations, JsonText, options)?)))
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        Capabilities::TEXT
     }
 
     fn start(&self, request: WriteRequest, _driver: &Driver) -> Result<Created> {

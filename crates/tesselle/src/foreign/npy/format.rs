@@ -5,8 +5,8 @@ use std::sync::Arc;
 use tesselle_core::array::{GridColumn, GridTable};
 use tesselle_core::fit::{check_types, fit_cells};
 use tesselle_core::{
-    Action, ArrayRequest, Capabilities, Confidence, Container, Context, Created, Driver, Error, Fitted,
-    Format, Location, OpenOptions, Probe, Region, Result, WriteRequest, Written,
+    Action, ArrayRequest, Capabilities, Container, Context, Created, Driver, Error, Fitted, Format,
+    FormatFacts, Location, OpenOptions, Region, Result, WriteRequest, Written,
 };
 
 use super::view::NpyArray;
@@ -17,25 +17,22 @@ use crate::foreign::container::FileContainer;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Npy;
 
+static FACTS: FormatFacts = FormatFacts {
+    name: "npy",
+    title: "NumPy",
+    summary: "NumPy array files",
+    extensions: &["npy"],
+    magic: &[b"\x93NUMPY"],
+    capabilities: {
+        let mut capabilities = Capabilities::STREAM;
+        capabilities.arrays_in = true;
+        capabilities
+    },
+};
+
 impl Format for Npy {
-    fn name(&self) -> &'static str {
-        "npy"
-    }
-
-    fn title(&self) -> &'static str {
-        "NumPy"
-    }
-
-    fn summary(&self) -> &'static str {
-        "NumPy array files"
-    }
-
-    fn extensions(&self) -> &'static [&'static str] {
-        &["npy"]
-    }
-
-    fn sniff(&self, probe: &Probe) -> Confidence {
-        crate::foreign::sniff(self, probe, &[b"\x93NUMPY"])
+    fn facts(&self) -> &'static FormatFacts {
+        &FACTS
     }
 
     fn open(&self, location: &Location, _options: &OpenOptions) -> Result<Arc<dyn Container>> {
@@ -45,12 +42,6 @@ impl Format for Npy {
         let table = GridTable::try_new("", vec![column], Arc::clone(location.storage()))?;
         let container = FileContainer::new(self.name(), version, location, Arc::new(table));
         Ok(Arc::new(container.with_header(header)))
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        let mut capabilities = Capabilities::STREAM;
-        capabilities.arrays_in = true;
-        capabilities
     }
 
     fn start(&self, request: WriteRequest, _driver: &Driver) -> Result<Created> {

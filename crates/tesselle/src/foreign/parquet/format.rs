@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use tesselle_core::{
-    Capabilities, Confidence, Container, Created, Driver, Error, Fitted, Format, Location, OpenOptions,
-    Probe, Result, WriteRequest,
+    Capabilities, Container, Created, Driver, Error, Fitted, Format, FormatFacts, Location, OpenOptions,
+    Result, WriteRequest,
 };
 
 use super::{ParquetTable, sink};
@@ -17,25 +17,18 @@ const MAGIC: &[u8] = b"PAR1";
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Parquet;
 
+static FACTS: FormatFacts = FormatFacts {
+    name: "parquet",
+    title: "Parquet",
+    summary: "Apache Parquet files",
+    extensions: &["parquet", "pq"],
+    magic: &[MAGIC],
+    capabilities: Capabilities::STREAM,
+};
+
 impl Format for Parquet {
-    fn name(&self) -> &'static str {
-        "parquet"
-    }
-
-    fn title(&self) -> &'static str {
-        "Parquet"
-    }
-
-    fn summary(&self) -> &'static str {
-        "Apache Parquet files"
-    }
-
-    fn extensions(&self) -> &'static [&'static str] {
-        &["parquet", "pq"]
-    }
-
-    fn sniff(&self, probe: &Probe) -> Confidence {
-        crate::foreign::sniff(self, probe, &[MAGIC])
+    fn facts(&self) -> &'static FormatFacts {
+        &FACTS
     }
 
     fn open(&self, location: &Location, _options: &OpenOptions) -> Result<Arc<dyn Container>> {
@@ -46,10 +39,6 @@ impl Format for Parquet {
         let version = table.version();
         let container = FileContainer::new(self.name(), version, location, Arc::new(table));
         Ok(Arc::new(container.with_header(MAGIC.len() as u64)))
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        Capabilities::STREAM
     }
 
     fn start(&self, request: WriteRequest, driver: &Driver) -> Result<Created> {

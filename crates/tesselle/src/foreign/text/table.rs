@@ -7,8 +7,8 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use bytes::{Buf, Bytes};
 use tesselle_core::driver::{Progress, parallel};
 use tesselle_core::{
-    ByteRange, Context, Cost, Error, Known, Location, OpenOptions, Plan, Predicate, Pushdown, Result, Scan,
-    Step, Storage, Table, TableStats, Task,
+    ByteRange, Context, Cost, Error, Known, Location, OpenOptions, Plan, Result, Scan, Step, Storage, Table,
+    TableStats, Task,
 };
 
 use super::blocks::blocks;
@@ -161,10 +161,6 @@ impl<S: Syntax> Table for TextTable<S> {
 
     fn stats(&self) -> TableStats {
         TableStats { rows: self.rows.clone(), ..TableStats::default() }
-    }
-
-    fn pushdown(&self, _predicate: &Predicate) -> Pushdown {
-        Pushdown::None
     }
 
     fn plan(&self, scan: &Scan) -> Result<Plan> {

@@ -4,7 +4,7 @@ use std::io::Write as _;
 
 use tesselle_core::storage::EntryKind;
 use tesselle_core::{
-    ArrayView as _, Driver, Error, Location, Result, Rewritten, Settings, Summary, WriteOptions,
+    ArrayView as _, Driver, Error, Location, Result, RewriteRequest, Rewritten, Settings, Summary,
 };
 
 use super::meta::{FILE, Node};
@@ -15,12 +15,8 @@ use super::{Hierarchy, MAX_DEPTH};
 const STEP: u64 = 8 << 20;
 
 /// Copies the hierarchy at `source` without decoding its chunks. `None` with settings: they need decoded values.
-pub(super) fn rewrite(
-    source: &Location,
-    target: &Location,
-    write: &WriteOptions,
-    driver: &Driver,
-) -> Result<Option<Rewritten>> {
+pub(super) fn rewrite(request: RewriteRequest<'_>, driver: &Driver) -> Result<Option<Rewritten>> {
+    let RewriteRequest { source, target, write, .. } = request;
     if write.settings != Settings::default() {
         return Ok(None);
     }

@@ -9,9 +9,9 @@ use tesselle_core::fit::{check_types, fit_axis, fit_cells};
 use tesselle_core::storage::EntryKind;
 use tesselle_core::{
     ArrayRequest, ArrayView, ArraysRequest, Attribute, AttributeScope, Capabilities, Confidence, Container,
-    Context, Created, Depth, Description, Driver, Error, Extent, FileLayout, Fit, Fitted, Format, LayoutMap,
-    Location, OpenOptions, Probe, Report, Result, Rewritten, Role, Table, WriteOptions, WriteRequest,
-    Written,
+    Context, Created, Depth, Description, Driver, Error, Extent, FileLayout, Fit, Fitted, Format,
+    FormatFacts, LayoutMap, Location, OpenOptions, Probe, Report, Result, RewriteRequest, Rewritten, Role,
+    Table, WriteRequest, Written,
 };
 
 use super::meta::FILE;
@@ -27,21 +27,23 @@ const MAX_AXES: usize = 8;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Zarr;
 
+static FACTS: FormatFacts = FormatFacts {
+    name: "zarr",
+    title: "Zarr",
+    summary: "Zarr arrays and groups, version 3",
+    extensions: &["zarr"],
+    magic: &[],
+    capabilities: {
+        let mut capabilities = Capabilities::ARRAYS;
+        capabilities.joins_tables = true;
+        capabilities.several_arrays = true;
+        capabilities
+    },
+};
+
 impl Format for Zarr {
-    fn name(&self) -> &'static str {
-        "zarr"
-    }
-
-    fn title(&self) -> &'static str {
-        "Zarr"
-    }
-
-    fn summary(&self) -> &'static str {
-        "Zarr arrays and groups, version 3"
-    }
-
-    fn extensions(&self) -> &'static [&'static str] {
-        &["zarr"]
+    fn facts(&self) -> &'static FormatFacts {
+        &FACTS
     }
 
     fn sniff(&self, probe: &Probe) -> Confidence {
@@ -63,13 +65,6 @@ impl Format for Zarr {
         }
         let hierarchy = Hierarchy::open(location).in_file(location.path())?;
         Ok(Arc::new(Store { location: location.clone(), hierarchy }))
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        let mut capabilities = Capabilities::ARRAYS;
-        capabilities.joins_tables = true;
-        capabilities.several_arrays = true;
-        capabilities
     }
 
     fn start(&self, mut request: WriteRequest, driver: &Driver) -> Result<Created> {
@@ -112,15 +107,8 @@ impl Format for Zarr {
         Ok(Written { summary, fitted: request.kept() })
     }
 
-    fn rewrite(
-        &self,
-        source: &Location,
-        target: &Location,
-        _open: &OpenOptions,
-        write: &WriteOptions,
-        driver: &Driver,
-    ) -> Result<Option<Rewritten>> {
-        copy::rewrite(source, target, write, driver)
+    fn rewrite(&self, request: RewriteRequest<'_>, driver: &Driver) -> Result<Option<Rewritten>> {
+        copy::rewrite(request, driver)
     }
 }
 
