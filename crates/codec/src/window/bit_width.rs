@@ -2,7 +2,7 @@
 //!
 //! Metadata: `u32 bytes of the input | u32 windows | per window: base, u8 bits, u32 original bytes`.
 
-use super::{expect_end, take, take_mut, take_u32, window_len};
+use super::{expect_end, split_space, take, take_u32, window_len};
 use crate::int::{Int, dispatch};
 use crate::{Error, IntKind, Result};
 
@@ -39,7 +39,8 @@ pub fn decode(kind: IntKind, metadata: &mut &[u8], mut src: &[u8], mut dst: &mut
         let base = take(WHAT, metadata, kind.width())?;
         let bits = take(WHAT, metadata, 1)?.first().copied().unwrap_or(0);
         let bytes = take_u32(WHAT, metadata)? as usize;
-        let out = take_mut(WHAT, &mut dst, bytes)?;
+        let (out, rest) = split_space(WHAT, dst, bytes)?;
+        dst = rest;
         if usize::from(bits) >= 8 * kind.width() || !bytes.is_multiple_of(kind.width()) {
             out.copy_from_slice(take(WHAT, &mut src, bytes)?);
             continue;

@@ -30,12 +30,9 @@ fn take_u32(what: &'static str, src: &mut &[u8]) -> Result<u32> {
     Ok(take(what, src, 4)?.first_chunk().map_or(0, |b| u32::from_le_bytes(*b)))
 }
 
-/// Takes the space of the next window from the start of `dst`.
-fn take_mut<'a>(what: &'static str, dst: &mut &'a mut [u8], n: usize) -> Result<&'a mut [u8]> {
-    let space = std::mem::take(dst).split_at_mut_checked(n);
-    let (head, rest) = space.ok_or_else(|| Error::corrupt(what, "the windows exceed the values"))?;
-    *dst = rest;
-    Ok(head)
+/// The space of the next window, and the rest of `dst`.
+fn split_space<'a>(what: &'static str, dst: &'a mut [u8], n: usize) -> Result<(&'a mut [u8], &'a mut [u8])> {
+    dst.split_at_mut_checked(n).ok_or_else(|| Error::corrupt(what, "the windows exceed the values"))
 }
 
 /// Fails unless all bytes are used and all values are there.

@@ -2,7 +2,7 @@
 //!
 //! Metadata: `u32 windows | per window: first value, u32 bytes`.
 
-use super::{expect_end, take, take_mut, take_u32, window_len};
+use super::{expect_end, split_space, take, take_u32, window_len};
 use crate::int::{Int, dispatch};
 use crate::{Error, IntKind, Result};
 
@@ -32,7 +32,8 @@ pub fn decode(kind: IntKind, metadata: &mut &[u8], mut src: &[u8], mut dst: &mut
         let base = take(WHAT, metadata, kind.width())?;
         let bytes = take_u32(WHAT, metadata)? as usize;
         let stored = take(WHAT, &mut src, bytes)?;
-        let out = take_mut(WHAT, &mut dst, bytes)?;
+        let (out, rest) = split_space(WHAT, dst, bytes)?;
+        dst = rest;
         if bytes.is_multiple_of(kind.width()) {
             dispatch!(kind, decode_window(base, stored, out));
         } else {

@@ -89,15 +89,12 @@ pub(super) fn evaluate(
     for name in condition.columns() {
         let Some((at, field)) = batch.schema_ref().column_with_name(name) else { continue };
         let array = batch.column(at);
-        match array.as_dictionary_opt().filter(|_| is_coded(name)) {
-            Some(dictionary) => {
-                columns.push(expand(dictionary)?);
-                fields.push(Arc::new(field.clone().with_data_type(DataType::Utf8)));
-            }
-            None => {
-                columns.push(Arc::clone(array));
-                fields.push(Arc::new(field.clone()));
-            }
+        if let Some(dictionary) = array.as_dictionary_opt().filter(|_| is_coded(name)) {
+            columns.push(expand(dictionary)?);
+            fields.push(Arc::new(field.clone().with_data_type(DataType::Utf8)));
+        } else {
+            columns.push(Arc::clone(array));
+            fields.push(Arc::new(field.clone()));
         }
     }
     condition.evaluate(&RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)?)
@@ -184,7 +181,7 @@ mod tests {
         let rows = keys.iter().map(|key| key.map(|key| entries[usize::from(key)].as_str()));
         let strings: ArrayRef = Arc::new(rows.collect::<StringArray>());
         let values = Arc::new(StringArray::from_iter_values(entries));
-        let keys = UInt16Array::from_iter(keys.iter().copied());
+        let keys = keys.iter().copied().collect::<UInt16Array>();
         let coded: ArrayRef = Arc::new(DictionaryArray::try_new(keys, values).unwrap());
         let of = |s: ArrayRef| {
             let n: ArrayRef = Arc::new(arrow_array::Int64Array::from_iter_values(0..s.len() as i64));

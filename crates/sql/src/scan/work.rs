@@ -92,6 +92,22 @@ impl Work {
         Ok(Share { tasks, condition })
     }
 
+    /// The parts of the own predicate that the table only prunes with, and that are cheap to test on the rows of its
+    /// batches: comparisons of a column of a fixed width. The plan filters by them anyway; tested before the filters of
+    /// other operators, they leave fewer rows to look up.
+    fn cheap_tests(&self) -> impl Iterator<Item = Predicate> {
+        let schema = &self.request.schema;
+        let is_cheap = |part: &Predicate| match part {
+            Predicate::Compare { column, .. } => schema
+                .field_with_name(column)
+                .is_ok_and(|field| field.data_type().primitive_width().is_some()),
+            _ => false,
+        };
+        let parts = self.request.scan.predicate.iter().flat_map(Predicate::conjuncts);
+        let cheap = parts.filter(move |part| is_cheap(part));
+        cheap.filter(|part| self.table.pushdown(part) != Pushdown::Exact).cloned()
+    }
+
     /// The scan with the filters of other operators: as predicates that prune, and as conditions if the table applies
     /// conditions to its rows. Those that it does not apply come with it.
     fn narrowed(&self) -> (Scan, Option<Predicate>) {
@@ -104,6 +120,7 @@ impl Work {
             .iter()
             .map(Pushed::predicate)
             .partition(|condition| self.table.pushdown(condition) == Pushdown::Exact);
+        let left = if left.is_empty() { left } else { self.cheap_tests().chain(left).collect() };
         parts.extend(own);
         let all = |parts: Vec<Predicate>| (!parts.is_empty()).then_some(Predicate::And(parts));
         (scan.with_predicate(all(parts)), all(left))

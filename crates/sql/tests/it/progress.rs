@@ -33,7 +33,13 @@ fn a_query_advances_by_what_it_expects() {
     let rows = support::batch(vec![("i", place, false), ("value", value, false)]);
     let file = |name: &str| folder.path().join(name);
     support::write(&file("a.tatami"), "tatami", None, &["row_group_rows=100"], &rows);
-    support::write(&file("a.tiledb"), "tiledb", None, &["dims=i", "extent=100"], &rows);
+    support::write(
+        &file("a.tiledb"),
+        "tiledb",
+        None,
+        &["kind=dense", "dims=i", "domain.i=0:999", "extent=100"],
+        &rows,
+    );
     support::write_foreign(&file("a.parquet"), &rows);
     for name in ["a.tatami", "a.tiledb", "a.parquet"] {
         let counted = Arc::new(Counted::default());

@@ -15,7 +15,7 @@ struct Subject {
     times: &'static [&'static str],
 }
 
-const SUBJECTS: [Subject; 6] = [
+const SUBJECTS: [Subject; 7] = [
     Subject {
         from: "grid.tet",
         integers: &["y", "x"],
@@ -33,6 +33,7 @@ const SUBJECTS: [Subject; 6] = [
         times: &[],
     },
     Subject { from: "points.tiledb", ..ROWS },
+    CODED,
     Subject { from: "mixed.tatami", ..ROWS },
     Subject { from: "plant.tsfile", ..SERIES },
     Subject { from: "aligned.tsfile", ..SERIES },
@@ -46,6 +47,9 @@ const ROWS: Subject = Subject {
     truths: &["flag"],
     times: &["at"],
 };
+
+/// Its strings are stored as a dictionary.
+const CODED: Subject = Subject { from: "coded.tiledb", ..ROWS };
 
 const SERIES: Subject = Subject { integers: &["small"], times: &["time"], ..ROWS };
 
@@ -172,6 +176,29 @@ fn filters_answer_the_same_with_pushdown_and_without() {
             })
             .unwrap();
     }
+}
+
+#[test]
+fn a_dictionary_of_strings_answers_as_strings_do() {
+    let folder = tempfile::tempdir().unwrap();
+    support::make_files(folder.path());
+    let root = folder.path().to_str().unwrap();
+    let with = support::session(true);
+    let cases = if cfg!(debug_assertions) { 40 } else { 400 };
+    let mut runner =
+        proptest::test_runner::TestRunner::new(ProptestConfig { cases, ..ProptestConfig::default() });
+    let tested = |condition: String| {
+        let sql = |file: &str| format!("SELECT word, id FROM '{root}/{file}' WHERE {condition}");
+        let rows = |file: &str| support::rows(&with, &sql(file)).unwrap();
+        assert_eq!(rows("coded.tiledb"), rows("words.tiledb"), "{condition}");
+        Ok(())
+    };
+    runner
+        .run(
+            &condition(&Subject { integers: &["id"], floats: &[], truths: &[], times: &[], ..CODED }),
+            tested,
+        )
+        .unwrap();
 }
 
 #[test]

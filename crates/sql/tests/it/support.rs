@@ -99,6 +99,14 @@ pub(crate) fn mixed(rows: usize) -> RecordBatch {
     ])
 }
 
+/// The same rows with `id` as their number.
+pub(crate) fn numbered(rows: usize) -> RecordBatch {
+    let mixed = mixed(rows);
+    let id: ArrayRef = Arc::new(Int64Array::from_iter_values(0..rows as i64));
+    let columns = std::iter::once(id).chain(mixed.columns().iter().skip(1).cloned());
+    RecordBatch::try_new(mixed.schema(), columns.collect()).unwrap()
+}
+
 /// The same rows with a time in milliseconds in front, as a device has them.
 pub(crate) fn series(rows: usize) -> RecordBatch {
     let mixed = mixed(rows);
@@ -158,6 +166,11 @@ pub(crate) fn make_files(folder: &Path) {
     write(&at("grid.tet"), "tet", Some("heat"), &["chunk=5,7", "codec=zstd", "footer=v2"], &grid(20));
     let dense = ["kind=dense", "dims=y,x", "domain.y=0:19", "domain.x=0:19", "extent=6", "filters=zstd"];
     write(&at("raster.tiledb"), "tiledb", None, &dense, &raster(20));
+    let rows = numbered(600);
+    let dense = ["kind=dense", "dims=id", "domain.id=0:599", "extent=64", "filters=zstd"];
+    write(&at("words.tiledb"), "tiledb", None, &dense, &rows);
+    let coded = [&dense[..], &["filters.word=dictionary,zstd"]].concat();
+    write(&at("coded.tiledb"), "tiledb", None, &coded, &rows);
     let sparse = ["kind=sparse", "dims=id", "capacity=64", "filters=zstd"];
     write(&at("points.tiledb"), "tiledb", None, &sparse, &mixed(600));
     let pages = ["device=root.plant.d1", "page_points=50", "group_bytes=4000"];

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use arrow_array::builder::BooleanBufferBuilder;
 use arrow_array::types::*;
 use arrow_array::{
-    ArrayRef, ArrowPrimitiveType, BinaryArray, BooleanArray, ListArray, PrimitiveArray, StringArray,
+    Array as _, ArrayRef, ArrowPrimitiveType, BinaryArray, BooleanArray, ListArray, PrimitiveArray,
+    StringArray,
 };
 use arrow_buffer::{BooleanBuffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::FieldRef;
@@ -247,10 +248,7 @@ impl ColumnBuilder {
     pub(crate) fn finish(mut self, field: &FieldRef, decoding: &Decoding) -> Result<ArrayRef> {
         let nulls =
             self.validity.as_mut().map(|bits| NullBuffer::new(bits.finish())).filter(|n| n.null_count() > 0);
-        if nulls.is_some() && !field.is_nullable() {
-            return Err(Error::corrupt(format!("column '{}' has nulls, but is not nullable", field.name()))
-                .class("bad_values"));
-        }
+        refuse_nulls(nulls.as_ref(), field)?;
         Ok(match self.values {
             Values::Bool(mut bits) => Arc::new(BooleanArray::new(bits.finish(), nulls)),
             Values::I8(values) => primitive::<Int8Type>(values, nulls)?,
@@ -291,12 +289,22 @@ impl ColumnBuilder {
 
 /// The values of a blob column in the type of its field.
 pub(crate) fn blob_array(array: BinaryArray, field: &FieldRef) -> Result<ArrayRef> {
+    refuse_nulls(array.nulls(), field)?;
     if field.data_type() != &arrow_schema::DataType::Utf8 {
         return Ok(Arc::new(array));
     }
     let (offsets, bytes, nulls) = array.into_parts();
     let strings = StringArray::try_new(offsets, bytes, nulls).map_err(|e| not_utf8(field.name(), e))?;
     Ok(Arc::new(strings))
+}
+
+/// Fails on nulls in a column that is not nullable.
+fn refuse_nulls(nulls: Option<&NullBuffer>, field: &FieldRef) -> Result<()> {
+    if field.is_nullable() || nulls.is_none_or(|nulls| nulls.null_count() == 0) {
+        return Ok(());
+    }
+    Err(Error::corrupt(format!("column '{}' has nulls, but is not nullable", field.name()))
+        .class("bad_values"))
 }
 
 fn not_utf8(column: &str, source: arrow_schema::ArrowError) -> Error {

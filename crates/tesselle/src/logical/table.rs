@@ -14,6 +14,9 @@ use tesselle_core::{
 use super::column::{own_bound, stored_condition};
 use super::{Logical, is_note};
 
+/// Rows that are restored at once: few, so that they are in the cache when they are used.
+const PART_ROWS: usize = 8 << 10;
+
 /// Restores the columns of an inner table.
 pub(super) struct LogicalTable {
     inner: Arc<dyn Table>,
@@ -155,10 +158,11 @@ impl Table for LogicalTable {
         let mut inner = scan.clone();
         inner.predicate = scan.predicate.as_ref().map(|predicate| self.stored(predicate));
         let mut plan = self.inner.plan(&inner)?;
-        let tasks = plan.tasks.into_iter();
-        plan.tasks = tasks
-            .map(|inner| -> Box<dyn Task> { Box::new(Restore { inner, logical: Arc::clone(&self.logical) }) })
-            .collect();
+        let rows = scan.batch_rows.unwrap_or(PART_ROWS).max(1);
+        let restored = |inner| -> Box<dyn Task> {
+            Box::new(Restore { inner, logical: Arc::clone(&self.logical), rows, stored: None })
+        };
+        plan.tasks = plan.tasks.into_iter().map(restored).collect();
         Ok(plan)
     }
 
@@ -196,10 +200,23 @@ impl Table for LogicalTable {
     }
 }
 
-/// Restores the batches of a task.
+/// Restores the batches of a task, a part of one after the other.
 struct Restore {
     inner: Box<dyn Task>,
     logical: Arc<Logical>,
+    /// The rows of a part.
+    rows: usize,
+    /// What is left of a stored batch.
+    stored: Option<RecordBatch>,
+}
+
+impl Restore {
+    /// The next rows of a stored batch.
+    fn part(&mut self, batch: &RecordBatch) -> Result<Step> {
+        let rows = batch.num_rows().min(self.rows);
+        self.stored = (rows < batch.num_rows()).then(|| batch.slice(rows, batch.num_rows() - rows));
+        Ok(Step::Batch(self.logical.restore(&batch.slice(0, rows))?))
+    }
 }
 
 impl Task for Restore {
@@ -212,8 +229,11 @@ impl Task for Restore {
     }
 
     fn step(&mut self, fetched: Vec<Bytes>) -> Result<Step> {
+        if let Some(stored) = self.stored.take() {
+            return self.part(&stored);
+        }
         match self.inner.step(fetched)? {
-            Step::Batch(batch) => Ok(Step::Batch(self.logical.restore(&batch)?)),
+            Step::Batch(batch) => self.part(&batch),
             other => Ok(other),
         }
     }
