@@ -82,6 +82,7 @@ struct Inner {
     piece: Option<String>,
     hint: Option<Hint>,
     source: Option<Arc<dyn StdError + Send + Sync>>,
+    refused: Vec<String>,
 }
 
 impl Error {
@@ -96,6 +97,7 @@ impl Error {
             piece: None,
             hint: None,
             source: None,
+            refused: Vec::new(),
         }))
     }
 
@@ -223,6 +225,18 @@ impl Error {
     pub fn source(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         self.0.source.get_or_insert_with(|| Arc::from(source.into()));
         self
+    }
+
+    /// Records the columns whose types a format does not have.
+    #[must_use]
+    pub(crate) fn refusing(mut self, columns: Vec<String>) -> Self {
+        self.0.refused = columns;
+        self
+    }
+
+    /// The columns whose types a format does not have, if the error is about such columns.
+    pub fn refused_columns(&self) -> &[String] {
+        &self.0.refused
     }
 
     /// Whether the storage reported that a file or folder does not exist.

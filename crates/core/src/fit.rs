@@ -80,7 +80,8 @@ fn misfits(format: &str, refused: &[(&Field, Option<DataType>)]) -> Error {
     let verb = if refused.len() == 1 { "does" } else { "do" };
     let casts: Vec<(String, DataType)> =
         refused.iter().filter_map(|(field, to)| Some((field.name().clone(), to.clone()?))).collect();
-    let error = Error::invalid(format!("{list} {verb} not fit {format}"));
+    let names = refused.iter().map(|(field, _)| field.name().clone()).collect();
+    let error = Error::invalid(format!("{list} {verb} not fit {format}")).refusing(names);
     let rest: Vec<&str> =
         refused.iter().filter(|(_, to)| to.is_none()).map(|(field, _)| field.name().as_str()).collect();
     match (casts.is_empty(), rest.as_slice()) {

@@ -59,6 +59,10 @@ pub enum Action {
     Deleted,
     /// Replace the source by the result.
     InPlace,
+    /// Add rows to an existing table.
+    Append,
+    /// Mark rows of an existing table as deleted.
+    Delete,
 }
 
 impl Action {
@@ -97,6 +101,8 @@ impl Action {
             Self::Convert => "convert".to_owned(),
             Self::Deleted => "the option deleted".to_owned(),
             Self::InPlace => "in-place repair".to_owned(),
+            Self::Append => "append".to_owned(),
+            Self::Delete => "the deletion of its format".to_owned(),
         }
     }
 }

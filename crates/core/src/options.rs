@@ -8,6 +8,7 @@ use crate::driver::{CancelToken, Reporter};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::setters;
+use crate::size::parse_size;
 
 /// How to open a container.
 #[non_exhaustive]
@@ -233,6 +234,16 @@ impl Settings {
             .transpose()
     }
 
+    /// A size in bytes, if set: `4GiB`, `1.5MB` or a number of bytes.
+    pub fn bytes<T: TryFrom<u64>>(&self, name: &str) -> Result<Option<T>> {
+        let Some(text) = self.get(name) else { return Ok(None) };
+        let size = parse_size(text).map_err(|error| {
+            let given = Error::invalid(format!("{name}={text} is not a size"));
+            error.next_step().cloned().into_iter().fold(given, Error::hint)
+        })?;
+        T::try_from(size).map(Some).map_err(|_| Error::invalid(format!("{name}={text} is too large")))
+    }
+
     /// The zstd level, if set.
     pub fn zstd_level(&self) -> Result<Option<i32>> {
         match self.parse("level", "a zstd level")? {
@@ -268,6 +279,17 @@ mod tests {
         settings.set("c", "5");
         settings.fill_share("c", 4, 64 << 20, 1 << 20);
         assert_eq!(settings.get("c"), Some("5"));
+    }
+
+    #[test]
+    fn sizes_have_units() {
+        let settings = Settings::default().with("a_bytes", "4GiB").with("b_bytes", 7).with("c_bytes", "much");
+        assert_eq!(settings.bytes::<u64>("a_bytes").unwrap(), Some(4 << 30));
+        assert_eq!(settings.bytes::<u32>("b_bytes").unwrap(), Some(7));
+        assert_eq!(settings.bytes::<u32>("d_bytes").unwrap(), None);
+        let error = |name| settings.bytes::<u32>(name).unwrap_err().to_string();
+        assert_eq!(error("a_bytes"), "a_bytes=4GiB is too large");
+        assert!(error("c_bytes").contains("c_bytes=much is not a size; a size must be a number with a unit"));
     }
 
     #[test]

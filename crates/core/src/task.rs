@@ -6,6 +6,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use bytes::Bytes;
 
+use crate::driver::take_share;
 use crate::error::Result;
 use crate::stats::RunStats;
 
@@ -48,6 +49,15 @@ pub struct Cost {
     pub bytes_in: u64,
     /// Peak memory, fetched and decoded bytes together.
     pub memory: u64,
+    /// Rows of its batches if nothing is filtered; 0 if unknown.
+    pub rows: u64,
+}
+
+impl Cost {
+    /// Takes the bytes that `rows` of the rest account for; all of them are left where the rows are unknown.
+    pub(crate) fn take(&mut self, rows: u64) -> u64 {
+        take_share(&mut self.bytes_in, &mut self.rows, rows)
+    }
 }
 
 /// Decodes one or a few chunks, pages or tiles; does no I/O itself.

@@ -4,6 +4,7 @@
 //! and the index of a search segment stay byte-identical. With settings the rows are re-encoded; row groups,
 //! pages, column flags, metadata and the index are preserved unless a setting changes them.
 
+use tesselle_core::driver::Steps;
 use tesselle_core::storage::StagedFolder;
 use tesselle_core::{
     Action, Depth, Driver, Error, Location, Report, Result, RewriteRequest, Rewritten, Settings, Severity,
@@ -148,13 +149,21 @@ fn encode(file: &File, target: &Location, write: &WriteOptions, driver: &Driver)
     if let Some(inverted) = file.footer().inverted.filter(|_| is_segment(file)) {
         writer.attach_inverted(read_runs(file, &inverted, file.footer().positions)?);
     }
-    for group in 0..file.footer().groups.len() {
+    let groups = &file.footer().groups;
+    let bytes = groups.iter().fold(0, |bytes: u64, group| bytes.saturating_add(group.bytes.min(file.size())));
+    let mut steps = Steps::new(driver.progress(), bytes, file.rows());
+    for group in 0..groups.len() {
         driver.check_canceled()?;
-        for_each_batch(file, group, None, |batch| writer.write(batch))?;
+        for_each_batch(file, group, None, |batch| {
+            writer.write(batch)?;
+            steps.advance(batch.num_rows() as u64);
+            Ok(())
+        })?;
         if !own_groups {
             writer.end_group()?;
         }
     }
+    steps.finish();
     Box::new(writer).finish()
 }
 

@@ -148,7 +148,7 @@ fn options(file: &File, settings: &Settings, overwrite: bool) -> Result<RewriteO
         }
     }
     let bps = settings.parse("budget_percent_bps", "a number of basis points")?;
-    let bytes = settings.parse("budget_bytes", "a number of bytes below 4 GiB")?;
+    let bytes = settings.bytes("budget_bytes")?;
     let own = file.opened.catalog.budget;
     let aligned = [("gaps", Alignment::Gaps), ("packed", Alignment::Packed), ("sorted", Alignment::Sorted)];
     let footer = word(

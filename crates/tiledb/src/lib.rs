@@ -53,8 +53,13 @@ pub use stated::{FragmentFacts, fragments, fragments_with_mbrs};
 use tesselle_core::{Cursor, Error, Location, Result};
 pub use write::WriteOptions;
 
+/// Whether a folder is an array: it has a schema.
+pub fn is_array(location: &Location) -> Result<bool> {
+    Ok(location.join(directory::OLD_SCHEMA).is_file()? || location.join("__schema").is_dir()?)
+}
+
 /// Whether a folder is a group. Groups have a marker file; object stores may drop it because it is empty.
 pub fn is_group(location: &Location) -> Result<bool> {
-    let is_array = location.join(directory::OLD_SCHEMA).is_file()? || location.join("__schema").is_dir()?;
-    Ok(!is_array && (location.join(group::MARKER).is_file()? || location.join("__group").is_dir()?))
+    Ok(!is_array(location)?
+        && (location.join(group::MARKER).is_file()? || location.join("__group").is_dir()?))
 }

@@ -120,7 +120,8 @@ impl Slot {
 
 struct Running {
     task: Box<dyn Task>,
-    cost: Cost,
+    /// What is left of its cost.
+    left: Cost,
 }
 
 impl Driver {
@@ -333,7 +334,7 @@ impl Run {
                 Slot { batches: VecDeque::new(), bytes: 0, room, paused: None, ended: None, _lease: lease };
             state.slots.insert(state.started, slot);
             state.active += 1;
-            self.spawn(state.started, Running { task, cost });
+            self.spawn(state.started, Running { task, left: cost });
             state.started += 1;
         }
     }
@@ -362,7 +363,7 @@ impl Run {
     fn advance(self: &Arc<Self>, number: usize, mut running: Running) {
         let end = loop {
             let stopped = || self.stopped.load(Ordering::Relaxed);
-            match self.driver.guarded_batch(&*self.storage, &mut *running.task, running.cost, stopped) {
+            match self.driver.guarded_batch(&*self.storage, &mut *running.task, &mut running.left, stopped) {
                 Ok(Some(batch)) => {
                     let mut state = self.lock();
                     let Some(slot) = state.slots.get_mut(&number) else { return };
@@ -391,25 +392,25 @@ impl Run {
 
 impl Driver {
     /// Returns the next batch of one task, decoded on this thread, for callers with their own threads that pause
-    /// between batches; `None` at the end. `cost` is the task's cost before its first step. A panic inside the task is
-    /// an error.
+    /// between batches; `None` at the end. `left` is the task's cost before its first step; every batch reports its share of
+    /// the bytes as progress, and takes it from there. A panic inside the task is an error.
     pub fn next_batch(
         &self,
         storage: &dyn Storage,
         task: &mut dyn Task,
-        cost: Cost,
+        left: &mut Cost,
     ) -> Result<Option<RecordBatch>> {
-        self.guarded_batch(storage, task, cost, || false)
+        self.guarded_batch(storage, task, left, || false)
     }
 
     fn guarded_batch(
         &self,
         storage: &dyn Storage,
         task: &mut dyn Task,
-        cost: Cost,
+        left: &mut Cost,
         stopped: impl Fn() -> bool,
     ) -> Result<Option<RecordBatch>> {
-        let step = std::panic::AssertUnwindSafe(|| self.step_to_batch(storage, task, cost, stopped));
+        let step = std::panic::AssertUnwindSafe(|| self.step_to_batch(storage, task, left, stopped));
         std::panic::catch_unwind(step).unwrap_or_else(|panic| Err(panicked(&*panic)))
     }
 
@@ -418,7 +419,7 @@ impl Driver {
         &self,
         storage: &dyn Storage,
         task: &mut dyn Task,
-        cost: Cost,
+        left: &mut Cost,
         stopped: impl Fn() -> bool,
     ) -> Result<Option<RecordBatch>> {
         let mut fetched: Vec<Bytes> = Vec::new();
@@ -437,11 +438,12 @@ impl Driver {
                         rows: batch.num_rows() as u64,
                         ..RunStats::default()
                     });
+                    self.progress.advance(left.take(batch.num_rows() as u64));
                     return Ok(Some(batch));
                 }
                 Step::Done => {
-                    self.counters.add(&RunStats { read: cost.pieces, ..RunStats::default() });
-                    self.progress.advance(cost.bytes_in);
+                    self.counters.add(&RunStats { read: left.pieces, ..RunStats::default() });
+                    self.progress.advance(std::mem::take(&mut left.bytes_in));
                     return Ok(None);
                 }
             }

@@ -53,7 +53,7 @@ struct Toy {
 
 impl Task for Toy {
     fn cost(&self) -> Cost {
-        Cost { pieces: 1, bytes_in: 1, memory: self.shape.memory }
+        Cost { pieces: 1, bytes_in: 1, memory: self.shape.memory, rows: 0 }
     }
 
     fn step(&mut self, _fetched: Vec<Bytes>) -> Result<Step> {

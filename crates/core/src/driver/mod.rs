@@ -28,7 +28,8 @@ pub use coalesce::{fetch, sizes};
 pub use copy::copy;
 pub use counters::Counters;
 pub use future::Spawned;
-pub use progress::{Progress, Reporter, Silent};
+pub(crate) use progress::take_share;
+pub use progress::{Progress, Reporter, Silent, Steps};
 pub use scan::{Part, Rows, plan, scan, scan_part, split};
 pub use shared::{default_driver, set_default_driver};
 

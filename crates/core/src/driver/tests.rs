@@ -54,7 +54,7 @@ impl Numbers {
 
 impl Task for Numbers {
     fn cost(&self) -> Cost {
-        Cost { pieces: 1, bytes_in: 0, memory: self.memory }
+        Cost { pieces: 1, memory: self.memory, ..Cost::default() }
     }
 
     fn step(&mut self, _fetched: Vec<Bytes>) -> Result<Step> {
@@ -218,7 +218,7 @@ fn a_piece_over_the_limit_is_refused_before_it_is_decoded() {
     struct Large(u64);
     impl Task for Large {
         fn cost(&self) -> Cost {
-            Cost { pieces: 1, bytes_in: 1, memory: self.0 }
+            Cost { pieces: 1, bytes_in: 1, memory: self.0, rows: 0 }
         }
         fn largest_piece(&self) -> u64 {
             self.0
@@ -239,8 +239,8 @@ fn a_piece_over_the_limit_is_refused_before_it_is_decoded() {
         assert!(batches.next().is_none());
     }
     let mut large = Large(48 << 20);
-    let cost = large.cost();
-    let error = limited.next_batch(&MemoryStorage::new(), &mut large, cost).unwrap_err();
+    let mut cost = large.cost();
+    let error = limited.next_batch(&MemoryStorage::new(), &mut large, &mut cost).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Limit);
     // A larger allowed size permits more; without a limit there is none.
     limited.with_largest_piece(64 << 20).check_piece(48 << 20).unwrap();
@@ -413,7 +413,7 @@ fn counters_report_the_cost_of_a_run() {
     struct Wants(bool);
     impl Task for Wants {
         fn cost(&self) -> Cost {
-            Cost { pieces: 2, bytes_in: 30, memory: 30 }
+            Cost { pieces: 2, bytes_in: 30, memory: 30, rows: 0 }
         }
         fn step(&mut self, fetched: Vec<Bytes>) -> Result<Step> {
             if !std::mem::replace(&mut self.0, true) {

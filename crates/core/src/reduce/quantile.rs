@@ -158,6 +158,11 @@ fn of_cells(cells: &mut [f64], level: f64) -> f64 {
     if low == high {
         return low;
     }
+    if between.total_cmp(&0.5).is_eq() {
+        // The median between two cells is their mean, which is infinite, not NaN, if only one of them is.
+        let sum = low + high;
+        return if sum.is_finite() { sum / 2.0 } else { low / 2.0 + high / 2.0 };
+    }
     let distance = high - low;
     if between < 0.5 { low + distance * between } else { high - distance * (1.0 - between) }
 }

@@ -82,7 +82,7 @@ struct Piece {
 impl Task for Piece {
     fn cost(&self) -> Cost {
         let memory = self.batch.as_ref().map_or(0, |batch| batch.get_array_memory_size() as u64);
-        Cost { pieces: 1, bytes_in: PIECE, memory: memory + PIECE }
+        Cost { pieces: 1, bytes_in: PIECE, memory: memory + PIECE, rows: 0 }
     }
 
     fn step(&mut self, fetched: Vec<Bytes>) -> Result<Step> {

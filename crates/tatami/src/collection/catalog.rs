@@ -6,6 +6,7 @@ use tesselle_core::storage::Lock;
 use tesselle_core::{Context, Error, Location, OpenOptions, Result, Scalar};
 
 use super::MANIFEST_NAME;
+use super::columns::difference;
 use super::manifest::{Edit, Manifest, append};
 use super::member::{Member, check_path};
 use crate::meta::types::LogicalType;
@@ -95,13 +96,21 @@ impl Collection {
         File::open(&self.root.join(&member.path), &self.options)
     }
 
-    /// Adds files by their paths inside the folder; if a file is a member already, its entry is updated.
+    /// Adds files by their paths inside the folder; if a file is a member already, its entry is updated. Fails if their
+    /// columns differ from those of the other members, which are one table.
     pub fn add(&mut self, paths: &[&str]) -> Result<Vec<Member>> {
         let lock = self.lock()?;
         let (mut added, mut edits) = (Vec::with_capacity(paths.len()), Vec::new());
+        // Whether a member can be read is not the subject here.
+        let others = self.members.iter().filter(|member| !paths.contains(&member.path.as_str()));
+        let mut first = others.map(|member| self.open_member(member)).find_map(Result::ok);
         for path in paths {
             check_path(path)?;
             let file = File::open(&self.root.join(path), &self.options)?;
+            let first = first.get_or_insert_with(|| file.clone());
+            if let Some(what) = difference(first, &file) {
+                return Err(other_columns(path, &what));
+            }
             let member = self.summary(&file, path);
             self.refuse_twin(&member, &added)?;
             edits.extend(self.update(&member));
@@ -214,6 +223,12 @@ impl Collection {
         }
         Ok(None)
     }
+}
+
+fn other_columns(path: &str, what: &str) -> Error {
+    Error::invalid(format!("the columns of '{path}' differ from those of the collection: {what}"))
+        .class("schema_mismatch")
+        .hint("write it again with the columns of the collection, or add it to a collection of its own")
 }
 
 fn may_hold(member: &Member, key: &Scalar) -> bool {

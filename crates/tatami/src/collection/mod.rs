@@ -1,6 +1,7 @@
 //! Collections: folders of files with a manifest that lists the members and summarizes each.
 
 mod catalog;
+mod columns;
 mod container;
 mod manifest;
 mod member;

@@ -4,11 +4,12 @@ use std::sync::{Arc, OnceLock};
 
 use arrow_schema::{Schema, SchemaRef};
 use tesselle_core::{
-    Attribute, Context, Error, Known, Plan, Predicate, Pushdown, Result, Scan, Storage, Table, TableFacts,
-    TableStats, Verdict,
+    Context, Error, Known, Plan, Predicate, Pushdown, Result, Scan, Storage, Table, TableFacts, TableStats,
+    Verdict,
 };
 
 use super::catalog::Collection;
+use super::columns::{difference, says_types};
 use super::member::Member;
 use crate::meta::types::LogicalType;
 use crate::meta::zone::Zone;
@@ -49,12 +50,9 @@ impl CollectionTable {
             Some(first) if self.collection.members().first() == Some(member) => first.clone(),
             _ => self.collection.open_member(member)?,
         };
-        let notes = |file: &File| facts(file).attributes.into_iter().filter(says_types).collect::<Vec<_>>();
-        let differs =
-            |first: &File| file.schema().fields() != first.schema().fields() || notes(&file) != notes(first);
-        if self.first.as_ref().is_some_and(differs) {
+        if let Some(what) = self.first.as_ref().and_then(|first| difference(first, &file)) {
             return Err(Error::corrupt(format!(
-                "the columns of member '{}' differ from those of the first one",
+                "the columns of member '{}' differ from those of the first one: {what}",
                 member.path
             ))
             .class("schema_mismatch"))
@@ -62,11 +60,6 @@ impl CollectionTable {
         }
         Ok(file)
     }
-}
-
-/// Whether an attribute records the original types of columns that are stored as other types.
-fn says_types(attribute: &Attribute) -> bool {
-    attribute.name == Attribute::TYPES
 }
 
 /// Statistics of a member from the manifest: bounds, but no null counts.

@@ -136,12 +136,15 @@ impl WriterOptions {
     pub fn from_settings(settings: &Settings) -> Result<Self> {
         settings.expect_only(&SETTINGS)?;
         let defaults = Self::default();
-        let positive = |name: &str, default: u64| -> Result<u64> {
-            let n = settings.parse(name, "a whole number")?.unwrap_or(default);
+        let positive = |name: &str, n: u64| -> Result<u64> {
             if n == 0 { Err(Error::invalid(format!("{name} must be at least 1"))) } else { Ok(n) }
         };
+        let bytes = |name: &str, default: u64| -> Result<u64> {
+            positive(name, settings.bytes(name)?.unwrap_or(default))
+        };
         let rows = |name: &str, default: usize| -> Result<usize> {
-            let n = positive(name, default as u64)?.min(u64::from(u32::MAX));
+            let n = settings.parse(name, "a whole number")?.unwrap_or(default as u64);
+            let n = positive(name, n)?.min(u64::from(u32::MAX));
             usize::try_from(n).map_err(|_| Error::invalid(format!("{name}={n} is too large")))
         };
         let codec = match settings.get("codec") {
@@ -165,10 +168,10 @@ impl WriterOptions {
         }
         Ok(Self {
             row_group_rows: rows("row_group_rows", defaults.row_group_rows)?,
-            row_group_bytes: positive("row_group_bytes", defaults.row_group_bytes)?,
+            row_group_bytes: bytes("row_group_bytes", defaults.row_group_bytes)?,
             page_rows: rows("page_rows", defaults.page_rows)?,
-            blob_run_bytes: positive("blob_run_bytes", defaults.blob_run_bytes)?,
-            blob_buffer_bytes: positive("blob_buffer_bytes", defaults.blob_buffer_bytes)?,
+            blob_run_bytes: bytes("blob_run_bytes", defaults.blob_run_bytes)?,
+            blob_buffer_bytes: bytes("blob_buffer_bytes", defaults.blob_buffer_bytes)?,
             level: settings.zstd_level()?.unwrap_or(defaults.level),
             codec,
             profile,
@@ -176,7 +179,7 @@ impl WriterOptions {
             bloom: names(settings, "bloom"),
             blobs: names(settings, "blob"),
             metadata: Vec::new(),
-            page_size_hint: settings.parse("page_size_hint", "a whole number")?.unwrap_or(0),
+            page_size_hint: settings.bytes("page_size_hint")?.unwrap_or(0),
             uuid: settings.get("uuid").map_or(Ok([0; 16]), uuid)?,
             created_ms: settings.parse("created_ms", "milliseconds since the epoch")?.unwrap_or(0),
             creator_id: settings.parse("creator_id", "a whole number")?.unwrap_or(0),

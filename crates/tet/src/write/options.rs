@@ -116,7 +116,7 @@ impl SinkSettings {
             .unwrap_or_default(),
             budget: MemoryBudget {
                 percent_bps: settings.parse("budget_percent_bps", "a number of basis points")?.unwrap_or(0),
-                bytes: settings.parse("budget_bytes", "a number of bytes below 4 GiB")?.unwrap_or(0),
+                bytes: settings.bytes("budget_bytes")?.unwrap_or(0),
             },
             attrs,
             keeps_notes: notes.is_some(),

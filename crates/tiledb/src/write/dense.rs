@@ -10,6 +10,7 @@ use super::cells::{Cells, TileCells};
 use super::fragment::{FinishedFragment, FragmentEnd, FragmentWriter, TileSet, stored_fields};
 use super::label::check_order;
 use super::name::stamp;
+use super::outside::limit_hint;
 use crate::filter::Filter;
 use crate::meta::layout::Layout;
 use crate::meta::schema::{ArrayKind, ArraySchema};
@@ -106,7 +107,8 @@ pub(crate) fn checked_region(schema: &ArraySchema, grid: &Grid, ranges: &[Bounds
             return Err(Error::invalid(format!(
                 "the range [{}, {}] of dimension '{}' is empty or leaves [{}, {}]",
                 range.low, range.high, dimension.name, limit.low, limit.high
-            )));
+            ))
+            .hint(limit_hint(schema, &dimension.name)));
         }
     }
     grid.region_of(ranges)

@@ -46,6 +46,7 @@ mod metadata;
 mod name;
 mod options;
 pub(crate) mod order;
+mod outside;
 mod placed;
 mod schema;
 mod schema_builder;

@@ -8,6 +8,7 @@ use tesselle_core::{Action, At, Selection};
 use super::array::{ArrayWriter, Written};
 use super::cells::Cells;
 use super::dense::{CellOrder, checked_region};
+use super::outside::{domain_hint, limit_hint};
 use crate::meta::datatype::Datatype;
 use crate::meta::schema::ArrayKind;
 use crate::meta::slots::Field;
@@ -29,7 +30,10 @@ impl ArrayWriter {
         let axes = grid.axes.iter().zip(&region.low);
         let origin: Vec<i128> = axes.map(|(axis, low)| axis.low.saturating_add(i128::from(*low))).collect();
         let shape: Vec<u64> = (0..grid.axes.len()).map(|axis| region.len(axis)).collect();
-        let resolved = selection.resolve(&origin, &shape)?;
+        // The error names the axis, not the dimension.
+        let resolved = selection
+            .resolve(&origin, &shape)
+            .map_err(|error| error.hint(limit_hint(&self.schema, "NAME")))?;
         for ((span, low), high) in resolved.spans.iter().zip(&mut region.low).zip(&mut region.high) {
             if span.step != 1 || span.is_empty() {
                 return Err(Error::invalid("a box to write to must not be empty or have steps"));
@@ -134,6 +138,7 @@ impl ArrayWriter {
                     "row {row} has the coordinate {coordinate} in dimension '{}', outside its domain",
                     dimension.name
                 ))
+                .hint(domain_hint(&dimension.name))
             })
         };
         coordinates.into_iter().enumerate().map(place).collect()

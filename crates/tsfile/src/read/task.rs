@@ -102,7 +102,7 @@ impl ScanTask {
         let bytes_in = cells.saturating_mul(4).saturating_add(chunks.len() as u64 * 64);
         let memory = cells.saturating_mul(16).saturating_add(bytes_in);
         let pieces = if time_window.first { chunks.len() as u64 } else { 0 };
-        let cost = Cost { pieces, bytes_in, memory };
+        let cost = Cost { pieces, bytes_in, memory, rows: 0 };
         let files = Arc::clone(&archive.facts);
         let window = time_window.times;
         let times = pruner.columns().contains(&super::TIME).then(|| Arc::clone(&pruner));

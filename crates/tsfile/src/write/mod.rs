@@ -28,7 +28,7 @@
 //! | `decimals` | round floats to this many decimals in RLE and TS_2DIFF | as many as preserve every value |
 //! | `time_encoding` | TS_2DIFF, PLAIN, RLE, REGULAR | TS_2DIFF, which readers expect |
 //! | `order` | `refuse` or `sort` points out of time order | `refuse` |
-//! | `page_points`, `page_bytes` | maximum of a column in a page | 10000, 256 KiB |
+//! | `page_points`, `page_bytes` | maximum of a column in a page; sizes may have a unit, as in `64KiB` | 10000, 256 KiB |
 //! | `group_bytes` | bytes collected before a flush | 64 MiB |
 //! | `degree` | entries of an index node | 256, in 000002 1024 |
 //!

@@ -58,8 +58,8 @@ impl SinkOptions {
         let mut writer = WriterOptions::for_version(version);
         let count = "a positive number";
         writer.page_points = settings.parse("page_points", count)?.unwrap_or(writer.page_points);
-        writer.page_bytes = settings.parse("page_bytes", count)?.unwrap_or(writer.page_bytes);
-        writer.group_bytes = settings.parse("group_bytes", count)?.unwrap_or(writer.group_bytes);
+        writer.page_bytes = settings.bytes("page_bytes")?.unwrap_or(writer.page_bytes);
+        writer.group_bytes = settings.bytes("group_bytes")?.unwrap_or(writer.group_bytes);
         writer.degree = settings.parse("degree", count)?.unwrap_or(writer.degree);
         writer.order = match settings.get("order") {
             None | Some("refuse") => Order::Refuse,

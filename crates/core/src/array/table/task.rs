@@ -277,6 +277,7 @@ impl Task for BandTask {
             pieces: shared.read().map(|values| touched(values.tile_shape(), &self.region)).sum(),
             bytes_in: bytes,
             memory: bytes.saturating_mul(2).saturating_add(batch),
+            rows: self.cells,
         }
     }
 

@@ -1,6 +1,6 @@
 //! Reused buffers for large reads: the page faults of fresh memory cost more than the copy into it.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, TryLockError};
 
 use bytes::Bytes;
 
@@ -12,6 +12,16 @@ const SMALLEST: usize = 64 << 10;
 const KEPT: usize = 32 << 20;
 
 static FREE: Mutex<Vec<Vec<u8>>> = Mutex::new(Vec::new());
+
+/// The free buffers; `None` if they are in use. Nothing waits for them: fresh memory is as good, and in a forked process the
+/// thread that uses them may not exist.
+fn free() -> Option<MutexGuard<'static, Vec<Vec<u8>>>> {
+    match FREE.try_lock() {
+        Ok(free) => Some(free),
+        Err(TryLockError::Poisoned(free)) => Some(free.into_inner()),
+        Err(TryLockError::WouldBlock) => None,
+    }
+}
 
 /// A buffer of `len` bytes. The first use fills it with zeros, later ones keep its content.
 pub(super) struct Buffer {
@@ -25,10 +35,10 @@ impl Buffer {
             return Self { bytes: vec![0; len], len };
         }
         let size = class(len);
-        let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
-        let fitting = free.iter().rposition(|buffer| buffer.len() == size);
-        let found = fitting.map(|at| free.swap_remove(at));
-        drop(free);
+        let found = free().and_then(|mut free| {
+            let fitting = free.iter().rposition(|buffer| buffer.len() == size);
+            fitting.map(|at| free.swap_remove(at))
+        });
         Self { bytes: found.unwrap_or_else(|| vec![0; size]), len }
     }
 
@@ -54,7 +64,7 @@ impl Drop for Buffer {
             return;
         }
         let buffer = std::mem::take(&mut self.bytes);
-        let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(mut free) = free() else { return };
         let kept: usize = free.iter().map(Vec::len).sum();
         if kept + buffer.len() <= KEPT {
             free.push(buffer);
@@ -78,6 +88,13 @@ mod tests {
             assert!(size >= len && size - len <= len / 8 + 4096, "{len} takes {size}");
             assert_eq!(class(size), size);
         }
+    }
+
+    #[test]
+    fn nothing_waits_for_the_free_buffers() {
+        let held = FREE.lock();
+        drop(Buffer::of(SMALLEST));
+        drop(held);
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod buffers;
 mod guard;
 mod open;
 mod place;
+mod process;
 pub(crate) mod reclaim;
 mod scatter;
 mod special;

@@ -6,13 +6,14 @@
 use std::collections::VecDeque;
 use std::fs::{File, Metadata, OpenOptions};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
+use std::sync::{Arc, OnceLock, RwLock, TryLockError, Weak};
 
 use bytes::Bytes;
 
 use super::super::check_limit;
 use super::guard::Guarded;
 use super::place::{self, failed};
+use super::process::{GENERATIONS, PerProcess, Slot};
 use crate::error::{Error, Result};
 
 /// Maximum descriptors for files being read, regardless of the system's limit.
@@ -29,8 +30,9 @@ pub(super) const READ_COST: u64 = 256;
 /// After this many bytes read by position, the file is worth a mapping.
 pub(super) const MAX_COPIED: u64 = 1 << 20;
 
-/// Files with a descriptor, the oldest first.
-static OPEN: Mutex<VecDeque<Weak<OpenFile>>> = Mutex::new(VecDeque::new());
+/// Files with a descriptor, the oldest first. A forked process does not count those of its parent.
+static OPEN: PerProcess<VecDeque<Weak<OpenFile>>> =
+    PerProcess::new([const { Slot::new(VecDeque::new()) }; GENERATIONS]);
 
 /// A file that is read.
 #[derive(Debug)]
@@ -70,8 +72,7 @@ impl OpenFile {
     /// The descriptor, reopened if it was closed meanwhile.
     pub(super) fn file(self: &Arc<Self>) -> Result<Arc<File>> {
         self.used.store(true, Ordering::Relaxed);
-        let known = self.descriptor.read().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some(file) = known {
+        if let Some(file) = self.known() {
             return Ok(file);
         }
         let (file, metadata) = open_regular(&self.path)?;
@@ -80,13 +81,35 @@ impl OpenFile {
             return Err(Error::io(text, std::io::ErrorKind::StaleNetworkFileHandle.into()));
         }
         let file = Arc::new(file);
-        *self.descriptor.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&file));
-        keep(self);
+        if self.set(Some(Arc::clone(&file))) {
+            keep(self);
+        }
         Ok(file)
     }
 
-    fn close(&self) {
-        *self.descriptor.write().unwrap_or_else(PoisonError::into_inner) = None;
+    /// The descriptor, if there is one and nothing is changing it.
+    fn known(&self) -> Option<Arc<File>> {
+        match self.descriptor.try_read() {
+            Ok(known) => known.clone(),
+            Err(TryLockError::Poisoned(known)) => known.into_inner().clone(),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
+    /// Replaces the descriptor, unless another thread uses it at the moment. Nothing waits for the lock: in a forked process
+    /// the thread that has it may not exist.
+    fn set(&self, file: Option<Arc<File>>) -> bool {
+        match self.descriptor.try_write() {
+            Ok(mut known) => *known = file,
+            Err(TryLockError::Poisoned(known)) => *known.into_inner() = file,
+            Err(TryLockError::WouldBlock) => return false,
+        }
+        true
+    }
+
+    /// Closes the descriptor; `false` if another thread uses it at the moment.
+    fn close(&self) -> bool {
+        self.set(None)
     }
 
     /// Reads a range of the file into `buffer`.
@@ -151,7 +174,7 @@ pub(super) fn read_all(path: &str, limit: u64) -> Result<Vec<u8>> {
 /// Registers a descriptor, and closes others if there are too many: several, so that the next files find room.
 fn keep(file: &Arc<OpenFile>) {
     let mut closing = Vec::new();
-    let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut open = OPEN.lock();
     open.push_back(Arc::downgrade(file));
     if open.len() <= most_open() {
         return;
@@ -170,8 +193,9 @@ fn keep(file: &Arc<OpenFile>) {
         }
     }
     drop(open);
-    for other in closing {
-        other.close();
+    closing.retain(|other| !other.close());
+    if !closing.is_empty() {
+        OPEN.lock().extend(closing.iter().map(Arc::downgrade));
     }
 }
 

@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use super::super::lock::remove_stale;
+use super::process::{GENERATIONS, PerProcess, Slot};
 use super::swap::{self, OLD};
 
 const STAGED: &str = ".tmp";
@@ -39,8 +39,9 @@ pub(super) fn lock(_file: &File) -> bool {
     false
 }
 
-/// Folders that were cleaned.
-static SEEN: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+/// Folders that were cleaned. A forked process cleans them again: its parent may have been in the middle of one.
+static SEEN: PerProcess<BTreeSet<PathBuf>> =
+    PerProcess::new([const { Slot::new(BTreeSet::new()) }; GENERATIONS]);
 
 /// Removes files that ended processes staged in the folder of `target`, for any target: some are never written again.
 /// Restores a previous state if a process ended between two renames. Failures are ignored: leftovers remain. Each folder is
@@ -48,7 +49,7 @@ static SEEN: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 pub(super) fn reclaim(target: &str) {
     let path = Path::new(target);
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut seen = SEEN.lock();
     if seen.insert(folder.to_owned()) {
         sweep(folder);
     }
@@ -56,7 +57,7 @@ pub(super) fn reclaim(target: &str) {
 
 /// The targets of files that ended processes staged in a folder, unless the folder was cleaned before.
 pub(super) fn abandoned(folder: &Path) -> Vec<String> {
-    if SEEN.lock().unwrap_or_else(PoisonError::into_inner).contains(folder) {
+    if SEEN.lock().contains(folder) {
         return Vec::new();
     }
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };

@@ -408,7 +408,9 @@ impl Task for GroupTask {
         let bytes_in = chunks().fold(0u64, |n, c| n.saturating_add(c.stored_len())).min(self.file.size());
         let decoded = chunks().fold(0u64, |n, c| n.saturating_add(c.uncompressed)).min(2 * WINDOW_BYTES);
         let blobs = if columns.iter().any(|c| self.is_blob(*c)) { 2 * blobs::BATCH_BYTES } else { 0 };
-        Cost { pieces: self.wanted.pieces(entry), bytes_in, memory: bytes_in + 2 * decoded + blobs }
+        let memory = bytes_in + 2 * decoded + blobs;
+        let rows = self.rows.end.saturating_sub(self.rows.start);
+        Cost { pieces: self.wanted.pieces(entry), bytes_in, memory, rows }
     }
 
     fn largest_piece(&self) -> u64 {

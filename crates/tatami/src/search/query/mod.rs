@@ -14,6 +14,11 @@ use tesselle_core::{Error, Result};
 
 use super::analyzer;
 
+/// The marks that need a word.
+const MARKS: [char; 5] = ['+', '-', '"', '(', ')'];
+
+const ADD_A_WORD: &str = "add at least one word to search for";
+
 /// The syntax of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Syntax {
@@ -108,9 +113,11 @@ impl Query {
             Syntax::Boolean => parse::parse(text)?,
         };
         if root.order.is_empty() && !root.must_not.is_empty() {
-            return Err(
-                Error::invalid("the query only excludes words").hint("add at least one word to search for")
-            );
+            return Err(Error::invalid("the query only excludes words").hint(ADD_A_WORD));
+        }
+        // Text without marks means the same as in the original engine: no word, no hit.
+        if root.order.is_empty() && syntax == Syntax::Boolean && text.contains(MARKS) {
+            return Err(Error::invalid("the query has no word").hint(ADD_A_WORD));
         }
         Ok(Self { root })
     }

@@ -101,7 +101,7 @@ fn fields_prefixes_and_edits_are_read() {
 
 #[test]
 fn signs_inside_words_and_empty_parts_are_no_operators() {
-    assert_eq!(boolean("\"\" !!! + -"), "");
+    assert_eq!(boolean("river \"\" !!! + -"), "river");
     assert_eq!(boolean("and or not"), "and or not");
     assert_eq!(boolean("winter-light x+y"), "winter light x y");
     assert_eq!(boolean("river -winter-light"), "river -(+winter +light)");
@@ -110,6 +110,12 @@ fn signs_inside_words_and_empty_parts_are_no_operators() {
 #[test]
 fn a_query_of_exclusions_is_refused() {
     assert!(Query::parse("-sand", Syntax::Boolean).is_err());
+    assert_eq!(boolean("") + &boolean("!!!"), "");
+    for empty in ["+", "-", "\"\"", "()", "\"\" !!! + -", "title:\"\""] {
+        let error = Query::parse(empty, Syntax::Boolean).map(|_| empty).unwrap_err();
+        assert_eq!(error.kind().exit_code(), 2, "{empty}: {error}");
+        assert!(Query::parse(empty, Syntax::Plain).is_ok(), "{empty}");
+    }
     assert_eq!(Query::parse("-sand", Syntax::Plain).unwrap().tokens(), ["sand"]);
     assert!(Query::parse(&"(".repeat(10_000), Syntax::Boolean).is_err());
 }
@@ -125,7 +131,8 @@ proptest! {
     #[test]
     fn text_without_operators_means_the_same_in_both(text in "[a-zA-Zé0-9 .,_'\u{2019};?/]{0,60}") {
         prop_assume!(!text.split_whitespace().any(|w| ["AND", "OR", "NOT"].contains(&w)));
-        prop_assert_eq!(Query::parse(&text, Syntax::Boolean).unwrap(), Query::parse(&text, Syntax::Plain).unwrap());
+        let plain = Query::parse(&text, Syntax::Plain).unwrap();
+        prop_assert_eq!(Query::parse(&text, Syntax::Boolean).unwrap(), plain);
     }
 
     #[test]

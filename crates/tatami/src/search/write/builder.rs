@@ -170,7 +170,8 @@ impl Sink for SegmentBuilder {
         let mut this = *self;
         let mut encoder = RunEncoder::new(this.options.dictionary, this.options.positions);
         let (accumulator, runs, scratch) = (this.accumulator, &this.runs, &mut this.scratch);
-        this.driver.install(|| merge(runs, accumulator, &mut encoder, scratch))?;
+        let progress = this.driver.progress();
+        this.driver.install(|| merge(runs, accumulator, &mut encoder, scratch, progress))?;
         let runs = encoder.finish(scratch)?;
         this.writer.attach_inverted(runs.into_inverted(u64::from(this.docs)));
         Box::new(this.writer).finish()

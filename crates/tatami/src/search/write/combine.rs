@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use arrow_array::BooleanArray;
 use arrow_select::filter::filter_record_batch;
-use tesselle_core::driver::Order;
+use tesselle_core::driver::{Order, Steps};
 use tesselle_core::{Context, Driver, Error, Location, OpenOptions, Result, Scan, Sink, Summary, Table};
 
 use super::accumulate::Unpacked;
@@ -65,7 +65,7 @@ pub(crate) fn combine(
     }
     let with_positions = segments.iter().filter(|segment| segment.index().positions().is_some()).count();
     let mut encoder = RunEncoder::new(DictionaryKind::BlockTree, with_positions == segments.len());
-    merge_lists(segments, &renumbering, &mut encoder, &mut scratch)?;
+    merge_lists(segments, &renumbering, &mut encoder, &mut scratch, driver)?;
     writer.attach_inverted(encoder.finish(&mut scratch)?.into_inverted(renumbering.docs));
     let mut summary = Box::new(writer).finish()?;
     if with_positions > 0 && with_positions < segments.len() {
@@ -133,7 +133,9 @@ fn merge_lists(
     renumbering: &Renumbering,
     encoder: &mut RunEncoder,
     scratch: &mut Scratch,
+    driver: &Driver,
 ) -> Result<()> {
+    let mut steps = index_steps(segments, driver);
     let mut streams: Vec<TermStream<'_>> =
         segments.iter().map(|s| TermStream::new(s.index().dictionary())).collect();
     let mut heap = BinaryHeap::new();
@@ -158,16 +160,31 @@ fn merge_lists(
             let payload = positions.map(|all| all.payload(stream.taken - 1)).transpose().in_file(path)?;
             renumber(segment.index().cursor(entry)?, payload.as_deref(), number, &mut postings)
                 .in_file(path)?;
+            steps.advance(1);
             if let Some((term, entry)) = stream.next().of_class("bad_dictionary").in_file(path)? {
                 heap.push(Reverse((term, i, Opaque(entry))));
             }
         }
         current = Some(term);
     }
-    match current {
-        Some(last) => encoder.push(&last, &postings, scratch),
-        None => Ok(()),
+    if let Some(last) = current {
+        encoder.push(&last, &postings, scratch)?;
     }
+    steps.finish();
+    Ok(())
+}
+
+/// Progress through the terms of all inverted indexes.
+fn index_steps(segments: &[Segment], driver: &Driver) -> Steps {
+    let (mut bytes, mut terms) = (0_u64, 0_u64);
+    for segment in segments {
+        let footer = segment.file().footer();
+        let Some(inverted) = footer.inverted else { continue };
+        let runs = [Some(inverted.terms), Some(inverted.postings), Some(inverted.skips), footer.positions];
+        bytes = runs.into_iter().flatten().fold(bytes, |bytes, run| bytes.saturating_add(run.len));
+        terms = terms.saturating_add(inverted.term_count);
+    }
+    Steps::new(driver.progress(), bytes, terms)
 }
 
 /// Appends the postings of the documents that have a new number.

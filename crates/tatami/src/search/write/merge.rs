@@ -5,9 +5,11 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use tesselle_codec::varint;
+use tesselle_core::driver::{Progress, Steps};
 use tesselle_core::storage::Staged;
 use tesselle_core::{At, Error, Location, Result};
 
@@ -48,18 +50,24 @@ pub(crate) fn merge(
     mut accumulator: Accumulator,
     encoder: &mut RunEncoder,
     scratch: &mut Scratch,
+    progress: &Arc<dyn Progress>,
 ) -> Result<()> {
     let mut batch = Batch::default();
+    let last = accumulator.take_sorted();
+    let bytes = last.iter().map(|(term, list)| (term.len() + list.len()) as u64).sum();
+    let mut steps = Steps::new(progress, bytes, last.len() as u64);
     if runs.is_empty() {
-        for (term, list) in accumulator.take_sorted() {
+        for (term, list) in last {
             batch.start(term, list);
             batch.flush_if_full(encoder, scratch)?;
+            steps.advance(1);
         }
+        steps.finish();
         return batch.flush(encoder, scratch);
     }
     let mut sources: Vec<TermSource> =
-        runs.iter().map(|run| RunReader::open(run).map(TermSource::Run)).collect::<Result<_>>()?;
-    sources.push(TermSource::Memory(accumulator.take_sorted().into_iter()));
+        runs.iter().map(|run| RunReader::open(run, progress).map(TermSource::Run)).collect::<Result<_>>()?;
+    sources.push(TermSource::Memory(last.into_iter(), steps));
     // The next term of every source; equal terms are in source order, which is document order.
     let mut heads: Vec<Option<List>> = Vec::with_capacity(sources.len());
     let mut heap = BinaryHeap::new();
@@ -137,14 +145,18 @@ fn advance(source: &mut TermSource, i: usize, heap: &mut Heap) -> Result<Option<
 
 enum TermSource {
     Run(RunReader),
-    Memory(std::vec::IntoIter<TermList>),
+    Memory(std::vec::IntoIter<TermList>, Steps),
 }
 
 impl TermSource {
     fn next(&mut self) -> Result<Option<TermList>> {
         match self {
             Self::Run(run) => run.next(),
-            Self::Memory(terms) => Ok(terms.next()),
+            Self::Memory(terms, steps) => {
+                let term = terms.next();
+                steps.advance(u64::from(term.is_some()));
+                Ok(term)
+            }
         }
     }
 }
@@ -160,12 +172,14 @@ struct RunReader {
     at: u64,
     window: Bytes,
     pos: usize,
+    progress: Arc<dyn Progress>,
 }
 
 impl RunReader {
-    fn open(location: &Location) -> Result<Self> {
-        let size = location.size()?;
-        Ok(Self { location: location.clone(), size, at: 0, window: Bytes::new(), pos: 0 })
+    fn open(location: &Location, progress: &Arc<dyn Progress>) -> Result<Self> {
+        let (size, progress) = (location.size()?, Arc::clone(progress));
+        progress.expect(size);
+        Ok(Self { location: location.clone(), size, at: 0, window: Bytes::new(), pos: 0, progress })
     }
 
     fn next(&mut self) -> Result<Option<TermList>> {
@@ -194,6 +208,7 @@ impl RunReader {
         let end = self.size.min(start.saturating_add(len.max(WINDOW)));
         self.window = self.location.read_range(start..end)?;
         self.pos = 0;
+        self.progress.advance(end - self.at);
         self.at = end;
         Ok(())
     }

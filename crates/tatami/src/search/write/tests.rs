@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use proptest::prelude::*;
+use tesselle_core::driver::{Progress, Silent};
 use tesselle_core::storage::MemoryStorage;
 use tesselle_core::{Location, Storage};
 
@@ -29,7 +30,8 @@ fn encoded(documents: &[String], spill_every: usize, shard_docs: usize) -> [Byte
         }
     }
     let mut encoder = RunEncoder::new(DictionaryKind::Flat, true);
-    merge(&runs, accumulator, &mut encoder, &mut scratch).unwrap();
+    let progress: Arc<dyn Progress> = Arc::new(Silent);
+    merge(&runs, accumulator, &mut encoder, &mut scratch, &progress).unwrap();
     let runs = encoder.finish(&mut scratch).unwrap().into_inverted(u64::from(doc));
     let collect = |run: &RunBytes| {
         let mut bytes = Vec::new();

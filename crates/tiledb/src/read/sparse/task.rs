@@ -345,6 +345,7 @@ impl Task for SparseTask {
             pieces: self.tiles.len() as u64,
             bytes_in,
             memory: bytes_in.saturating_add(decoded.saturating_mul(2)),
+            rows: self.tiles.iter().fold(0, |cells: u64, tile| cells.saturating_add(tile.cells)),
         }
     }
 

@@ -12,6 +12,7 @@ use crate::meta::value::Bounds;
 use crate::open::Array;
 use crate::order::grid::{CellBox, Grid};
 use crate::write::array::{ArrayWriter, Written};
+use crate::write::outside::domain_hint;
 
 /// A dense array that grows.
 pub(super) struct Dense {
@@ -162,7 +163,7 @@ impl Dense {
                     Scalar::Int(end),
                     Scalar::Int(wanted)
                 ))
-                .hint("a domain is fixed; convert into an array with a larger one"));
+                .hint(domain_hint(name)));
             }
         }
         Ok(region)

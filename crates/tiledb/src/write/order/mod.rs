@@ -7,12 +7,13 @@ use std::cmp::Ordering;
 use std::ops::Range as Span;
 
 use tesselle_core::driver::parallel;
-use tesselle_core::{Scalar, Within};
+use tesselle_core::{Hint, Scalar, Within};
 
 use self::chars::Chars;
 pub(crate) use self::chars::checked_by_any;
 use self::numbers::{Coordinate, Numbers, STRIDE_CELLS, by_type, typed};
 use super::cells::Cells;
+use super::outside::limit_hint;
 use crate::meta::dimension::Dimension;
 use crate::meta::layout::Layout;
 use crate::meta::schema::ArraySchema;
@@ -77,7 +78,8 @@ impl GlobalOrder {
     pub(crate) fn try_new(schema: &ArraySchema, coords: &[Cells]) -> Result<Self> {
         for (i, (dimension, column)) in schema.dimensions.iter().zip(coords).enumerate() {
             let current = schema.current_domain.as_ref().and_then(|ranges| ranges.get(i));
-            check_inside(dimension, current.or(dimension.domain.as_ref()), column)?;
+            let hint = |name: &str| limit_hint(schema, name);
+            check_inside(dimension, current.or(dimension.domain.as_ref()), column, hint)?;
         }
         Ok(Self::of(schema, coords, Chars::Signed, Chars::Signed))
     }
@@ -335,7 +337,12 @@ fn repeats<E>(sorted: &[E], same: impl Fn(&E, &E) -> bool) -> Vec<u32> {
     pairs.filter(|((a, b), _)| same(a, b)).map(|(_, place)| place).collect()
 }
 
-fn check_inside(dimension: &Dimension, limit: Option<&Bounds>, column: &Cells) -> Result<()> {
+fn check_inside(
+    dimension: &Dimension,
+    limit: Option<&Bounds>,
+    column: &Cells,
+    hint: impl Fn(&str) -> Hint,
+) -> Result<()> {
     fn outside<T: Coordinate>(column: &Cells, limit: &Bounds) -> Option<usize> {
         let (low, high) = (T::from_scalar(&limit.low)?, T::from_scalar(&limit.high)?);
         // Written so that NaN is outside.
@@ -369,7 +376,8 @@ fn check_inside(dimension: &Dimension, limit: Option<&Bounds>, column: &Cells) -
     Err(Error::invalid(format!(
         "row {row} has the coordinate {value} in dimension '{}', outside [{}, {}]",
         dimension.name, limit.low, limit.high
-    )))
+    ))
+    .hint(hint(&dimension.name)))
 }
 
 fn hilbert_positions(schema: &ArraySchema, coords: &[Cells], chars: Chars) -> Vec<u64> {
