@@ -23,6 +23,7 @@ use crate::error::ours;
 use crate::files::{self, FileTables, Opener, blocking, looks_like_a_file};
 use crate::interrupt::Interrupt;
 use crate::options::SessionOptions;
+use crate::parts;
 use crate::provider::TesselleTable;
 use crate::statement::prepare;
 use crate::tables::Tables;
@@ -60,6 +61,8 @@ pub struct AsyncSession {
     driver: Driver,
     /// All that statements may use, where the budget of the driver is a part of it.
     memory: u64,
+    /// The bound on the memory of operators, where one was given.
+    operators: Option<usize>,
 }
 
 impl std::fmt::Debug for AsyncSession {
@@ -103,7 +106,8 @@ impl AsyncSession {
         let tables = Arc::new(Tables::new(Arc::clone(&files)));
         let context = context::build(&opener, &tables, operators, options.memory.is_some())?;
         let memory = options.memory.unwrap_or_else(|| driver.budget().total());
-        Ok(Self { context, files, tables, driver, memory })
+        let operators = options.memory.map(|_| usize::try_from(operators).unwrap_or(usize::MAX));
+        Ok(Self { context, files, tables, driver, memory, operators })
     }
 
     /// The DataFusion context of the session, to register custom functions or tables.
@@ -246,7 +250,10 @@ impl AsyncSession {
         plan: LogicalPlan,
         interrupt: &Interrupt,
     ) -> Result<AnswerStream> {
-        let work = async { self.context.execute_logical_plan(plan).await?.execute_stream().await };
+        let work = async {
+            let (state, plan) = self.context.execute_logical_plan(plan).await?.into_parts();
+            parts::start(state, &plan, self.operators).await
+        };
         let stream = interrupt.or(work).await?.map_err(|error| self.explained(names, error))?;
         Ok(AnswerStream::new(stream, interrupt.clone()))
     }

@@ -19,6 +19,7 @@ use crate::decimals::DecimalsAmongFloats;
 use crate::error::ours;
 use crate::files::{ExternalTables, Opener};
 use crate::functions::{Function, Listing};
+use crate::parts::FEWEST_ROWS;
 use crate::pool::OperatorMemory;
 use crate::spill;
 use crate::tables::Tables;
@@ -35,9 +36,6 @@ const MERGE_RESERVE: usize = 10 << 20;
 
 /// Memory of an operator for each row of its batches: those of a session with little memory have fewer rows.
 const BYTES_PER_ROW: usize = 4 << 10;
-
-/// The fewest rows of a batch, regardless of the memory.
-const FEWEST_ROWS: usize = 256;
 
 /// A spill file ends with the first batch that exceeds this size: each batch gets a separate file.
 ///
@@ -70,14 +68,15 @@ pub(crate) fn build(
     let most = options.execution.batch_size.get();
     let rows = (share / BYTES_PER_ROW).clamp(FEWEST_ROWS.min(most), most);
     options.execution.batch_size = ConfigNonZeroUsize::try_new(rows).map_err(ours)?;
-    options.execution.sort_spill_reservation_bytes = MERGE_RESERVE.min(share / 4);
+    let reserve = MERGE_RESERVE.min(share / 4);
+    options.execution.sort_spill_reservation_bytes = reserve;
     options.execution.collect_statistics = true;
     // The table of a hash join stays in memory; a merge of sorted inputs spills.
     options.optimizer.prefer_hash_join = !given;
     // 0.06 is exact, as in other databases; 6e-2 is a double.
     options.sql_parser.parse_float_as_decimal = true;
     options.execution.max_spill_file_size_bytes = ConfigNonZeroUsize::try_new(SPILL_FILE).map_err(ours)?;
-    let pool = TrackConsumersPool::new(OperatorMemory::new(memory), NAMED_CONSUMERS);
+    let pool = TrackConsumersPool::new(OperatorMemory::new(memory, reserve), NAMED_CONSUMERS);
     let mut runtime = RuntimeEnvBuilder::new().with_memory_pool(Arc::new(pool));
     // Where there is no place for them, an operator that has to spill reports why.
     if let Some(disk) = spill::disk(share) {

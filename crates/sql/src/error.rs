@@ -180,8 +180,7 @@ fn refused(text: &str) -> Error {
         "UPDATE not supported",
     ];
     if READ_ONLY.iter().any(|known| text.contains(known)) {
-        return Error::invalid("INSERT, UPDATE and DELETE do not change files")
-            .hint("write the rows that are to stay into a new file: COPY (SELECT … WHERE NOT (…)) TO 'new'");
+        return read_only(text);
     }
     let text = one_line(text);
     let known = unknown_function(&text)
@@ -189,6 +188,27 @@ fn refused(text: &str) -> Error {
         .or_else(|| wrong_types(&text))
         .or_else(|| not_grouped(&text));
     known.unwrap_or_else(|| Error::invalid(without_dump(&text)))
+}
+
+/// The error for a statement that would change a file, and what does it.
+fn read_only(text: &str) -> Error {
+    let error = Error::invalid("INSERT, UPDATE and DELETE do not change files");
+    let upper = text.to_ascii_uppercase();
+    if upper.contains("INSERT") {
+        error.suggest(
+            "add rows with {}, or write all rows into a new file: COPY (SELECT … UNION ALL SELECT …) TO 'new'",
+            [Action::Append],
+        )
+    } else if upper.contains("UPDATE") {
+        error.hint(
+            "write the rows with their changes into a new file: COPY (SELECT * REPLACE (… AS c) FROM …) TO 'new'",
+        )
+    } else {
+        error.suggest(
+            "delete rows with {}, or write the rows that are to stay into a new file: COPY (SELECT … WHERE NOT (…)) TO 'new'",
+            [Action::Delete],
+        )
+    }
 }
 
 /// The error for a function that does not take its arguments: the engine lists every form that it has tried.

@@ -23,6 +23,7 @@
 mod answer;
 mod async_session;
 mod bounds;
+mod compact;
 mod condition;
 mod context;
 mod copy;
@@ -33,6 +34,7 @@ mod filter;
 mod functions;
 mod interrupt;
 mod options;
+mod parts;
 mod pool;
 mod provider;
 mod runtime;

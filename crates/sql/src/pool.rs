@@ -9,9 +9,14 @@ use datafusion::execution::memory_pool::{MemoryConsumer, MemoryLimit, MemoryPool
 /// Operators that can spill get equal parts, but not the last eighth. The merge behind a sort cannot spill, and starts when
 /// sorts of all partitions have taken what they can: without a part of its own it would fail or not, depending on the order
 /// in which threads run.
+///
+/// A merge of spilled rows inside a sort takes as much as it can get, and does with less. It gets two parts: one that its sort
+/// reserves before it takes anything else, and one that its sort gives up when it spills.
 #[derive(Debug)]
 pub(crate) struct OperatorMemory {
     size: usize,
+    /// What a sort reserves for its merge.
+    reserve: usize,
     used: Mutex<Used>,
 }
 
@@ -19,13 +24,15 @@ pub(crate) struct OperatorMemory {
 struct Used {
     /// Consumers that can spill.
     spilling: usize,
+    /// Consumers that merge what was spilled.
+    merging: usize,
     by_spilling: usize,
     by_others: usize,
 }
 
 impl OperatorMemory {
-    pub(crate) fn new(size: usize) -> Self {
-        Self { size, used: Mutex::default() }
+    pub(crate) fn new(size: usize, reserve: usize) -> Self {
+        Self { size, reserve, used: Mutex::default() }
     }
 
     fn used(&self) -> MutexGuard<'_, Used> {
@@ -39,17 +46,37 @@ impl Used {
     }
 }
 
+/// All that operators get that do with less.
+const fn most(size: usize) -> usize {
+    size - size / 8
+}
+
+/// The part of each operator.
+pub(crate) fn part(size: usize, spilling: usize, merging: usize) -> usize {
+    most(size) / (spilling + merging).max(1)
+}
+
+/// Whether this is a merge of spilled rows, or of two sorted inputs whose equal rows can be spilled. Neither says that it does
+/// with less.
+fn is_merge(consumer: &MemoryConsumer) -> bool {
+    ["ExternalSorterMerge[", "SMJStream["].iter().any(|name| consumer.name().starts_with(name))
+}
+
 impl MemoryPool for OperatorMemory {
     fn name(&self) -> &'static str {
         "operators"
     }
 
     fn register(&self, consumer: &MemoryConsumer) {
-        self.used().spilling += usize::from(consumer.can_spill());
+        let mut used = self.used();
+        used.spilling += usize::from(consumer.can_spill());
+        used.merging += usize::from(is_merge(consumer));
     }
 
     fn unregister(&self, consumer: &MemoryConsumer) {
-        self.used().spilling -= usize::from(consumer.can_spill());
+        let mut used = self.used();
+        used.spilling -= usize::from(consumer.can_spill());
+        used.merging -= usize::from(is_merge(consumer));
     }
 
     fn grow(&self, reservation: &MemoryReservation, additional: usize) {
@@ -62,12 +89,15 @@ impl MemoryPool for OperatorMemory {
 
     fn try_grow(&self, reservation: &MemoryReservation, additional: usize) -> Result<()> {
         let mut used = self.used();
-        let others = self.size.saturating_sub(used.by_others);
+        let part = part(self.size, used.spilling, used.merging);
         let left = if reservation.consumer().can_spill() {
-            let part = others.saturating_sub(self.size / 8) / used.spilling.max(1);
-            part.saturating_sub(reservation.size())
+            let others = used.by_others.max(used.merging * part.min(self.reserve));
+            let rest = most(self.size).saturating_sub(others) / used.spilling.max(1);
+            rest.saturating_sub(reservation.size())
         } else {
-            others.saturating_sub(used.by_spilling)
+            let left = self.size.saturating_sub(used.by_others).saturating_sub(used.by_spilling);
+            let is_merge = is_merge(reservation.consumer());
+            if is_merge { left.min((2 * part).saturating_sub(reservation.size())) } else { left }
         };
         if additional > left {
             let name = reservation.consumer().name();
@@ -104,7 +134,7 @@ mod tests {
 
     #[test]
     fn operators_that_cannot_spill_find_memory_behind_those_that_can() {
-        let pool: Arc<dyn MemoryPool> = Arc::new(OperatorMemory::new(1600));
+        let pool: Arc<dyn MemoryPool> = Arc::new(OperatorMemory::new(1600, 0));
         let sort = || MemoryConsumer::new("Sort").with_can_spill(true).register(&pool);
         let (one, other) = (sort(), sort());
         assert!(one.try_grow(701).is_err());
@@ -125,5 +155,26 @@ mod tests {
         let last = sort();
         last.try_grow(1000).unwrap();
         assert!(last.try_grow(1).is_err());
+    }
+
+    #[test]
+    fn a_merge_of_spilled_rows_leaves_memory_to_other_sorts() {
+        let pool: Arc<dyn MemoryPool> = Arc::new(OperatorMemory::new(1600, 1000));
+        let sort = || {
+            let merge = MemoryConsumer::new("ExternalSorterMerge[0]").register(&pool);
+            (MemoryConsumer::new("ExternalSorter[0]").with_can_spill(true).register(&pool), merge)
+        };
+        let ((one, one_merge), (other, other_merge)) = (sort(), sort());
+        assert_eq!(part(1600, 2, 2), 350);
+        // What the merges have not reserved yet is left to them.
+        assert!(one.try_grow(351).is_err());
+        one.try_grow(350).unwrap();
+        one.shrink(350);
+        assert!(one_merge.try_grow(701).is_err());
+        one_merge.try_grow(700).unwrap();
+        other_merge.try_grow(350).unwrap();
+        // Both still find memory for rows.
+        one.try_grow(175).unwrap();
+        other.try_grow(175).unwrap();
     }
 }

@@ -33,10 +33,14 @@ use tesselle::{Driver, Predicate, RunStats, Scan, Table};
 use work::Work;
 
 use crate::error::external;
+use crate::parts::Part;
 use crate::statistics::{filtered, statistics, value_count};
 
 /// A batch above this part of the memory of all operators is not shared between them.
 const SHARES: usize = 64;
+
+/// The same of the part of one operator, where many have to share the memory.
+const SHARES_OF_PART: usize = 8;
 
 /// A scan, and the work left to do on its batches.
 #[derive(Clone)]
@@ -390,7 +394,9 @@ impl ExecutionPlan for ScanExec {
             MemoryLimit::Finite(memory) => memory,
             MemoryLimit::Infinite | MemoryLimit::Unknown => usize::MAX,
         };
-        let size = BatchSize { rows: context.session_config().batch_size().max(1), shared: memory / SHARES };
+        let config = context.session_config();
+        let part = config.get_extension::<Part>().map_or(usize::MAX, |part| part.0 / SHARES_OF_PART);
+        let size = BatchSize { rows: config.batch_size().max(1), shared: part.min(memory / SHARES) };
         let (work, request) = (Arc::clone(&self.work), Arc::clone(&self.request));
         let tasks = move || work.take(partition);
         Ok(Partition::new(&self.driver, self.table.storage(), request, Box::new(tasks), size, counts)

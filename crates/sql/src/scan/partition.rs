@@ -5,9 +5,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array};
-use arrow_schema::{DataType, SchemaRef};
+use arrow_array::{RecordBatch, RecordBatchOptions, UInt32Array};
+use arrow_schema::SchemaRef;
 use datafusion::arrow::compute::{concat_batches, take};
 use datafusion::common::Result;
 use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream};
@@ -22,6 +21,7 @@ use tesselle::{Driver, Error, Predicate, RunStats};
 
 use super::Request;
 use super::work::Share;
+use crate::compact::compact;
 use crate::error::external;
 
 /// Batches pending between a fetching thread and its consumer.
@@ -61,7 +61,8 @@ pub(super) struct BatchSize {
 
 struct Running {
     task: Box<dyn Task>,
-    cost: Cost,
+    /// What is left of its cost.
+    left: Cost,
     _lease: Option<Lease>,
 }
 
@@ -172,11 +173,13 @@ impl Partition {
             // A partition that waited for memory here could block the one that will free it. There are no more partitions
             // than the budget allows, so it is safe to continue without a lease.
             let lease = self.driver.budget().try_take(cost.memory);
-            self.running = Some(Running { task, cost, _lease: lease });
+            self.running = Some(Running { task, left: cost, _lease: lease });
         }
         let Some(running) = &mut self.running else { return Ok(Step::End) };
-        let next =
-            self.driver.next_batch(&*self.storage, &mut *running.task, running.cost).map_err(external)?;
+        let next = self
+            .driver
+            .next_batch(&*self.storage, &mut *running.task, &mut running.left)
+            .map_err(external)?;
         let Some(batch) = next else {
             self.running = None;
             // A query that needs only a few rows does not wait for another task.
@@ -220,17 +223,10 @@ impl Partition {
 fn copied(batch: &RecordBatch) -> Result<RecordBatch> {
     let rows = u32::try_from(batch.num_rows()).map_err(|_| Error::internal("a batch has too many rows"));
     let rows = UInt32Array::from_iter_values(0..rows.map_err(external)?);
-    let columns = batch.columns().iter().map(|column| {
-        let column = take(column, &rows, None)?;
-        Ok(match column.data_type() {
-            DataType::Utf8View => Arc::new(column.as_string_view().gc()) as ArrayRef,
-            DataType::BinaryView => Arc::new(column.as_binary_view().gc()),
-            _ => column,
-        })
-    });
+    let columns = batch.columns().iter().map(|column| take(column, &rows, None));
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-    let columns = columns.collect::<Result<Vec<_>>>()?;
-    Ok(RecordBatch::try_new_with_options(batch.schema(), columns, &options)?)
+    let columns = columns.collect::<Result<Vec<_>, _>>()?;
+    compact(&RecordBatch::try_new_with_options(batch.schema(), columns, &options)?)
 }
 
 impl Stream for Partition {

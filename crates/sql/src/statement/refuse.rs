@@ -106,7 +106,14 @@ fn joins(tables: &TableWithJoins) -> Result<()> {
 
 fn join(join: &Join) -> Result<()> {
     use JoinOperator as J;
-    none_of(&[(join.global, "GLOBAL JOIN", "")])?;
+    none_of(&[
+        (join.global, "GLOBAL JOIN", ""),
+        (
+            is_unconstrained(join),
+            "JOIN without a condition",
+            "add ON or USING, or write CROSS JOIN for every pair of rows",
+        ),
+    ])?;
     match &join.join_operator {
         J::Join(_)
         | J::Inner(_)
@@ -130,6 +137,32 @@ fn join(join: &Join) -> Result<()> {
         J::StraightJoin(_) => Err(unsupported("STRAIGHT_JOIN", "use JOIN")),
         J::ArrayJoin | J::LeftArrayJoin | J::InnerArrayJoin => Err(unsupported("ARRAY JOIN", "use unnest")),
     }
+}
+
+/// Whether a join that needs a condition has none: it would combine every row with every other. What is lateral has its condition
+/// inside.
+fn is_unconstrained(join: &Join) -> bool {
+    use JoinOperator as J;
+    let is_lateral = match &join.relation {
+        TableFactor::Derived { lateral, .. } | TableFactor::Function { lateral, .. } => *lateral,
+        TableFactor::UNNEST { .. } => true,
+        _ => false,
+    };
+    let (J::Join(constraint)
+    | J::Inner(constraint)
+    | J::Left(constraint)
+    | J::LeftOuter(constraint)
+    | J::Right(constraint)
+    | J::RightOuter(constraint)
+    | J::FullOuter(constraint)
+    | J::LeftSemi(constraint)
+    | J::RightSemi(constraint)
+    | J::LeftAnti(constraint)
+    | J::RightAnti(constraint)) = &join.join_operator
+    else {
+        return false;
+    };
+    !is_lateral && matches!(constraint, JoinConstraint::None)
 }
 
 pub(super) fn table_factor(factor: &TableFactor) -> Result<()> {
