@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -23,9 +23,8 @@ _DTYPES = {
     "u8": "|u1", "u16": "<u2", "u32": "<u4", "u64": "<u8",
 }  # fmt: skip
 
-
 _SLAB = 64 << 20
-"""Bytes that a median or quantile over some axes takes at a time."""
+"""Bytes that a median or quantile over some axes takes at a time, unless a single result needs more."""
 
 
 class Array:
@@ -65,7 +64,7 @@ class Array:
     @property
     def nbytes(self) -> int:
         """The size in memory, in bytes."""
-        return self.size * self.dtype.itemsize
+        return self.size * int(_DTYPES[self._native.dtype][2:])
 
     @property
     def chunks(self) -> tuple[int, ...]:
@@ -143,20 +142,28 @@ class Array:
 
     def _check(self, view: memoryview, out: Any, shape: tuple[int, ...]) -> None:
         """Refuses buffers of another type, arrays of another shape, and what does not lie in one piece."""
-        import numpy
-
-        found = out.dtype if isinstance(out, numpy.ndarray) else None
-        if found is None and view.format not in ("B", "b", "c"):
-            found = numpy.dtype(view.format)
-        if found is not None and found != self.dtype:
-            raise InvalidCall(f"the array has cells of {self.dtype}, the buffer of {found}")
-        if isinstance(out, numpy.ndarray) and out.shape != shape:
+        is_array = hasattr(out, "shape") and hasattr(out, "dtype")
+        if is_array:
+            matches = out.dtype == self.dtype
+        else:
+            matches = view.format in ("B", "b", "c") or _kind(view) == _DTYPES[self._native.dtype].lstrip("<|")
+        if not matches:
+            found = out.dtype if is_array else f"the format {view.format!r}"
+            raise InvalidCall(f"the array has cells of {self._type}, the buffer of {found}")
+        if is_array and out.shape != shape:
             raise InvalidCall(f"the region has the shape {shape}, the buffer {out.shape}")
         if not view.c_contiguous:
             raise InvalidCall(
                 "the cells of the buffer do not lie in one piece, row by row",
                 hint="read into a new array and assign it: out[...] = array[region]",
             )
+
+    @property
+    def _type(self) -> str:
+        """The name of the type of a cell, as numpy has it."""
+        name = self._native.dtype
+        kinds = {"f": "float", "i": "int", "u": "uint"}
+        return name if name == "bool" else f"{kinds[name[0]]}{name[1:]}"
 
     @cached_property
     def _empty(self) -> Callable[[Sequence[int]], numpy.ndarray[Any, Any]]:
@@ -203,7 +210,7 @@ class Array:
                 found = numpy.take(found, place, axis=axis)
         return found
 
-    def _reduce(self, op: str, axis: Axes) -> Any:
+    def _reduce(self, op: str, axis: Axes) -> numpy.ndarray[Any, Any]:
         import numpy
 
         over = axes(axis, self.dims)
@@ -213,81 +220,89 @@ class Array:
         flat = numpy.array(values, dtype) if isinstance(values, list) else numpy.frombuffer(values, dtype)
         return flat.reshape(shape)
 
-    @staticmethod
-    def _plain(result: numpy.ndarray[Any, Any]) -> Any:
-        return result[()] if result.ndim == 0 else result
+    def _given(self, result: numpy.ndarray[Any, Any], axis: Axes, dtype: Any, out: Any, keepdims: bool) -> Any:
+        """Returns a result as the keywords of numpy's reductions ask for it."""
+        if dtype is not None:
+            result = result.astype(dtype)
+        if keepdims:
+            over = axes(axis, self.dims)
+            result = result.reshape([1 if at in over else extent for at, extent in enumerate(self._shape)])
+        if out is not None:
+            out[...] = result
+            return out
+        return _plain(result)
 
-    def _extreme(self, op: str, axis: Axes) -> Any:
+    def _extreme(self, op: str, axis: Axes) -> numpy.ndarray[Any, Any]:
         """The engine skips NaN; numpy does not."""
         import numpy
 
-        result = self._reduce(op, axis).astype(self.dtype)
+        result: numpy.ndarray[Any, Any] = self._reduce(op, axis).astype(self.dtype)
         if self.dtype.kind == "f":
             result = numpy.where(self._reduce("nan_count", axis) > 0, self.dtype.type("nan"), result)
-        return self._plain(result)
+        return result
 
-    def sum(self, axis: Axes = None) -> Any:
+    def sum(self, axis: Axes = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
         """Returns the sum over some axes: exact for integers, in double precision for floats."""
-        return self._plain(self._reduce("sum", axis))
+        return self._given(self._reduce("sum", axis), axis, dtype, out, keepdims)
 
-    def mean(self, axis: Axes = None) -> Any:
+    def mean(self, axis: Axes = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
         """Returns the mean over some axes, in double precision."""
-        return self._plain(self._reduce("mean", axis))
+        return self._given(self._reduce("mean", axis), axis, dtype, out, keepdims)
 
-    def min(self, axis: Axes = None) -> Any:
+    def min(self, axis: Axes = None, out: Any = None, keepdims: bool = False) -> Any:
         """Returns the minimum over some axes; NaN where there is one, as numpy does."""
-        return self._extreme("min", axis)
+        return self._given(self._extreme("min", axis), axis, None, out, keepdims)
 
-    def max(self, axis: Axes = None) -> Any:
+    def max(self, axis: Axes = None, out: Any = None, keepdims: bool = False) -> Any:
         """Returns the maximum over some axes; NaN where there is one, as numpy does."""
-        return self._extreme("max", axis)
+        return self._given(self._extreme("max", axis), axis, None, out, keepdims)
 
-    def std(self, axis: Axes = None) -> Any:
+    def std(self, axis: Axes = None, dtype: Any = None, out: Any = None, ddof: int = 0, keepdims: bool = False) -> Any:
         """Returns the population standard deviation over some axes, in double precision."""
-        return self._plain(self._reduce("std", axis))
+        if ddof:
+            raise InvalidCall("std() is that of a population", hint="numpy.std(array[...], ddof=ddof) reads the array")
+        return self._given(self._reduce("std", axis), axis, dtype, out, keepdims)
 
-    def var(self, axis: Axes = None) -> Any:
+    def var(self, axis: Axes = None, dtype: Any = None, out: Any = None, ddof: int = 0, keepdims: bool = False) -> Any:
         """Returns the population variance over some axes, in double precision."""
-        return self._plain(self._reduce("var", axis))
+        if ddof:
+            raise InvalidCall("var() is that of a population", hint="numpy.var(array[...], ddof=ddof) reads the array")
+        return self._given(self._reduce("var", axis), axis, dtype, out, keepdims)
 
     def median(self, axis: Axes = None) -> Any:
-        """Returns the median over some axes, by numpy: an exact median needs all of its cells at once.
+        """Returns the median over some axes as doubles, for cells of any type; NaN where a cell is NaN.
 
-        Over some axes, the array is read in bands along the others; over all of them it is read whole.
+        All cells of a result are in memory at once: the array is read in bands along the kept axes, each of a few
+        results; one that does not fit into the memory of :func:`configure` is refused.
+        """
+        return _plain(self._quantiles([0.5], axis)[0])
+
+    def quantile(self, q: float | Sequence[float], axis: Axes = None) -> Any:
+        """Returns quantiles over some axes as doubles, interpolated as numpy's default does; read as :meth:`median` is.
+
+        Args:
+            q: a number between 0 and 1, or several, each of which reads the array once; they are the first axis of the
+                result.
+            axis: the axes to reduce; all of them by default.
         """
         import numpy
 
-        return self._banded(lambda cells, over: numpy.median(cells, axis=over, overwrite_input=True), axis, 0)
+        wanted = numpy.asarray(q, "f8")
+        found = self._quantiles(wanted.reshape(-1).tolist(), axis)
+        return _plain(found.reshape(wanted.shape + found.shape[1:]))
 
-    def quantile(self, q: float | Sequence[float], axis: Axes = None) -> Any:
-        """Returns quantiles over some axes, by numpy; read as :meth:`median` is."""
+    def _quantiles(self, levels: list[float], axis: Axes) -> numpy.ndarray[Any, Any]:
+        """Returns the results for each level, along a new first axis."""
         import numpy
 
-        wanted = numpy.asarray(q)
-        return self._banded(
-            lambda cells, over: numpy.quantile(cells, wanted, axis=over, overwrite_input=True), axis, wanted.ndim
-        )
-
-    def _banded(
-        self, reduction: Callable[[Any, tuple[int, ...]], Any], axis: Axes, leading: int
-    ) -> Any:
-        """Applies a reduction of numpy in bands along a kept axis; its results have so many axes before the kept ones."""
-        import numpy
-
-        over = tuple(axes(axis, self.dims))
-        kept = [each for each in range(self.ndim) if each not in over]
-        if not kept or not self.size:
-            return reduction(self[...], over)
-        along = max(kept, key=lambda each: self._shape[each] // self.chunks[each])
-        parts = [reduction(band, over) for band in self._bands(along)]
-        return numpy.concatenate(parts, axis=leading + kept.index(along))
-
-    def _bands(self, along: int) -> Iterator[numpy.ndarray[Any, Any]]:
-        """Yields the array in bands of whole chunks along an axis, each of about the same memory."""
-        extent, chunk = self._shape[along], self.chunks[along]
-        rows = max(1, _SLAB * extent // self.nbytes // chunk) * chunk
-        for start in range(0, extent, rows):
-            yield self[(slice(None),) * along + (slice(start, start + rows),)]
+        over = axes(axis, self.dims)
+        if not over and self.ndim:
+            raise InvalidCall("a reduction is over one axis at least")
+        kept = [extent for each, extent in enumerate(self._shape) if each not in over]
+        if not self.size or not levels:
+            return numpy.full([len(levels), *kept], numpy.nan)
+        values, shape = self._native.quantiles(levels, [(0, extent, 1) for extent in self._shape], over, _SLAB)
+        return numpy.frombuffer(values, "<f8").reshape([len(levels), *shape])
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> numpy.ndarray[Any, Any]:
         import numpy
@@ -324,7 +339,19 @@ class Array:
         return array(self)
 
     def __repr__(self) -> str:
-        return f"<tesselle.Array {self.name!r} {self.dtype} {self.shape}, chunks {self.chunks}>"
+        return f"<tesselle.Array {self.name!r} {self._type} {self.shape}, chunks {self.chunks}>"
+
+
+def _plain(result: numpy.ndarray[Any, Any]) -> Any:
+    """Returns the only value of a result without axes."""
+    return result[()] if result.ndim == 0 else result
+
+
+def _kind(view: memoryview) -> str:
+    """Returns the type of the items of a buffer as numpy abbreviates it, ``f4``; empty for another byte order."""
+    code = (view.format or "B").lstrip("@=<")
+    kind = "f" if code in "efd" else "b" if code == "?" else "i" if code.islower() else "u"
+    return f"{kind}{view.itemsize}" if len(code) == 1 and code in "efd?bBhHiIlLqQnN" else ""
 
 
 def _restore(table: Table, name: str) -> Array:

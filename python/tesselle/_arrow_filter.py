@@ -5,6 +5,8 @@ An expression of pyarrow has one readable form: Substrait, a protobuf message. A
 
 from __future__ import annotations
 
+import datetime
+import re
 import struct
 from collections.abc import Iterator
 from typing import Any
@@ -23,20 +25,36 @@ def to_sql(expression: pyarrow.dataset.Expression, schema: pyarrow.Schema) -> tu
 
     ``None`` stands for no condition, and for columns that are not known.
     """
+    tested = columns_of(expression, schema)
+    if tested is None:
+        return None, None
+    # Substrait lacks some types, which matters only where they are tested. Dictionaries are compared by their values.
+    fields = [(field.name, _value_type(field.type)) for field in schema if field.name in tested]
     try:
         from pyarrow import substrait
 
-        message = bytes(substrait.serialize_expressions([expression], ["filter"], schema))
+        message = bytes(substrait.serialize_expressions([expression], ["filter"], pyarrow.schema(fields)))
     except (ImportError, pyarrow.ArrowException):  # pyarrow can be built without it, and some expressions have no such form
-        return None, None
-    fields = _Fields(message)
+        return None, tested
+    content = _Fields(message)
     functions = {}
-    for declared in fields.all(2):
+    for declared in content.all(2):
         function = _Fields(declared).message(3)
         functions[function.number(2)] = function.content(3).decode()
-    reader = _Reader(functions, schema)
-    pushed = reader.condition(fields.message(3).message(1))
-    return pushed, reader.columns
+    reader = _Reader(functions, [name for name, _ in fields], dict(fields))
+    return reader.condition(content.message(3).message(1)), tested
+
+
+def columns_of(expression: pyarrow.dataset.Expression, schema: pyarrow.Schema) -> set[str] | None:
+    """Returns the columns that an expression needs, and possibly others; ``None`` where they are not known."""
+    text = str(expression)
+    if "FieldPath(" in text or "FieldRef." in text:  # columns by number, or parts of structs
+        return None
+    return {name for name in schema.names if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)}
+
+
+def _value_type(kind: pyarrow.DataType) -> pyarrow.DataType:
+    return kind.value_type if pyarrow.types.is_dictionary(kind) else kind
 
 
 class _Fields:
@@ -95,11 +113,10 @@ def _parse(message: bytes) -> Iterator[tuple[int, int | bytes]]:
 
 
 class _Reader:
-    """Reads expressions; notes the columns it meets."""
+    """Reads expressions."""
 
-    def __init__(self, functions: dict[int, str], schema: pyarrow.Schema) -> None:
-        self._functions, self._schema = functions, schema
-        self.columns: set[str] | None = set()
+    def __init__(self, functions: dict[int, str], names: list[str], types: dict[str, pyarrow.DataType]) -> None:
+        self._functions, self._names, self._types = functions, names, types
 
     def condition(self, expression: _Fields) -> str | None:
         """Returns the condition of an expression, or what it implies."""
@@ -107,6 +124,8 @@ class _Reader:
             function = expression.message(3)
             arguments = [_Fields(argument).message(3) for argument in function.all(4)]
             return self._function(self._functions.get(function.number(1), ""), arguments)
+        if 6 in expression:
+            return self._choice(expression.message(6))
         if 8 in expression:
             choice = expression.message(8)
             column = self._column(choice.message(1))
@@ -114,8 +133,20 @@ class _Reader:
             if column is None or any(value is None for value in values):
                 return None
             return sql.one_of(column, [value for value in values if value is not None])
-        self._note(expression)
-        return None
+        column = self._column(expression)
+        return sql.compare(column, "=", True) if column and pyarrow.types.is_boolean(self._types[column]) else None
+
+    def _choice(self, choice: _Fields) -> str | None:
+        """Returns what ``if_else(test, chosen, other)`` implies: that ``test`` and ``chosen`` hold, or ``other``."""
+        clauses = [_Fields(clause) for clause in choice.all(1)]
+        if len(clauses) != 1:
+            return None
+        chosen = sql.both(self.condition(clauses[0].message(1)), self.condition(clauses[0].message(2)))
+        other = choice.message(2)
+        literal = other.message(1)
+        if 29 in literal or 1 in literal and not literal.number(1):  # null or false
+            return chosen
+        return sql.either(chosen, self.condition(other))
 
     def _function(self, function: str, arguments: list[_Fields]) -> str | None:
         if function == "and":
@@ -127,8 +158,6 @@ class _Reader:
             return None if column is None else f"{sql.name(column)} IS {'NOT ' if 'not' in function else ''}NULL"
         if function in _COMPARISONS and len(arguments) == 2:
             return self._compare(_COMPARISONS[function], *arguments)
-        for argument in arguments:
-            self._note(argument)
         return None
 
     def _compare(self, op: str, left: _Fields, right: _Fields) -> str | None:
@@ -136,48 +165,32 @@ class _Reader:
             left, right, op = right, left, sql.OPPOSITE_SIDE[op]
         column = self._column(left)
         value = self._literal(right, column)
-        self._note(right)
         return None if column is None or value is None else sql.compare(column, op, value)
 
     def _column(self, expression: _Fields) -> str | None:
-        """Returns the name of the column that an expression is; notes those of others."""
+        """Returns the name of the column that an expression is."""
         if 2 not in expression:
-            self._note(expression)
             return None
         field = expression.message(2).message(1).message(2)
-        if 2 in field:  # a part of a struct
-            self.columns = None
-            return None
-        name: str = self._schema.names[field.number(1)]
-        if self.columns is not None:
-            self.columns.add(name)
-        return name
-
-    def _note(self, expression: _Fields) -> None:
-        """Notes the columns of an expression that is not understood."""
-        if 1 in expression:
-            return
-        if 2 in expression:
-            self._column(expression)
-        elif 3 in expression:
-            for argument in expression.message(3).all(4):
-                self._note(_Fields(argument).message(3))
-        else:
-            self.columns = None
+        return None if 2 in field else self._names[field.number(1)]  # 2: a part of a struct
 
     def _literal(self, expression: _Fields, column: str | None) -> sql.Value | None:
         """Returns a literal as the engine compares it with this column."""
         found = expression.message(1).only()
         if column is None or 1 not in expression or found is None:
             return None
-        return _value(found, self._schema.field(column).type)
+        return _value(found, self._types[column])
 
 
 def _value(found: tuple[int, Any], kind: pyarrow.DataType) -> sql.Value | None:
     number, value = found
     if number in (2, 3, 5, 7) and pyarrow.types.is_integer(kind):
-        signed: int = value - (1 << 64) if value >= 1 << 63 else value
-        return signed
+        return _signed(value)
+    if number == 33 and pyarrow.types.is_unsigned_integer(kind):
+        # Substrait has no unsigned integers: they are messages of protobuf, by the name of their type.
+        wrapped = _Fields(value).message(2)
+        is_unsigned = wrapped.content(1).endswith((b"UInt64Value", b"UInt32Value"))
+        return wrapped.message(2).number(1) if is_unsigned else None
     if number == 1 and pyarrow.types.is_boolean(kind):
         return bool(value)
     if number in (10, 11) and pyarrow.types.is_floating(kind):
@@ -186,7 +199,15 @@ def _value(found: tuple[int, Any], kind: pyarrow.DataType) -> sql.Value | None:
     if number == 12 and (pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind)):
         text: str = value.decode()
         return text
-    if number == 14 and pyarrow.types.is_timestamp(kind) and kind.tz is None:
-        micros: int = value - (1 << 64) if value >= 1 << 63 else value
-        return sql.scaled(micros, 10**6, _PER_SECOND[kind.unit])
+    if number in (14, 27) and pyarrow.types.is_timestamp(kind) and (kind.tz is None) == (number == 14):
+        return sql.scaled(_signed(value), 10**6, _PER_SECOND[kind.unit])
+    if number == 16 and pyarrow.types.is_date32(kind):
+        try:
+            return datetime.date(1970, 1, 1) + datetime.timedelta(_signed(value))
+        except OverflowError:
+            return None
     return None
+
+
+def _signed(value: int) -> int:
+    return value - (1 << 64) if value >= 1 << 63 else value

@@ -142,7 +142,7 @@ def open(
             fsspec.
         store: what ``uri`` is a path in: a store of obstore, or a file system of fsspec. It is only read.
         format: the format; by default it is detected from the content.
-        at: the state as of this time (TileDB).
+        at: the state as of this time (TileDB): milliseconds since 1970, a datetime, ISO 8601, or ``"5 minutes ago"``.
         between: only what was written between these times, both included (TileDB).
         key: the key of an encrypted array: 32 bytes, or ``"hex:"`` and 64 digits; by default ``TESSELLE_KEY``.
         storage_options: settings of the object store of a url, as obstore (or fsspec) takes them. Of local files,

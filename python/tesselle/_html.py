@@ -6,6 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from . import _native
     from ._array import Array
     from ._container import Container, Layout
     from ._table import Table
@@ -82,22 +83,45 @@ def _map(parts: list[dict[str, Any]], most: int = 200) -> str:
 def table(table: Table) -> str:
     """The columns of a table and its first rows."""
     about = "rows unknown" if table.num_rows is None else f"{table.num_rows:,} rows"
+    return _page(table.name or "table", about, _rows(table.scan(limit=5)._collect()))
+
+
+def rows(batches: _native.Batches) -> str:
+    """The first rows of an answer."""
+    return _page("result", f"{len(batches):,} rows", _rows(batches))
+
+
+def _rows(batches: _native.Batches, most: int = 20) -> str:
     try:
-        body = _rows(table.scan(limit=5).to_arrow())
+        import pyarrow
     except ImportError:
-        body = _grid(["column"], [[name] for name in table.columns])
-    return _page(table.name or "table", about, body)
+        return f"<pre>{escape(batches.show(most))}</pre>"
+    first = pyarrow.table(batches).slice(0, most)
+    lines = [["∅" if value is None else value for value in row] for row in zip(*map(_values, first.columns))]
+    return _grid([f"{field.name}" for field in first.schema], lines)
 
 
-def rows(table: Any) -> str:
-    """The first rows of a pyarrow table."""
-    return _page("result", f"{table.num_rows:,} rows", _rows(table))
+def _values(column: Any) -> list[Any]:
+    """Returns values of Python; strings for a column with times that Python does not have, such as the year 12000."""
+    import pyarrow
+
+    try:
+        return column.to_pylist()  # type: ignore[no-any-return]
+    except (OverflowError, ValueError):
+        pass
+    try:
+        return column.cast(_with_strings(column.type)).to_pylist()  # type: ignore[no-any-return]
+    except (pyarrow.ArrowException, ValueError):
+        return [str(column.slice(at, 1).to_string(skip_new_lines=True)) for at in range(len(column))]
 
 
-def _rows(table: Any, most: int = 20) -> str:
-    head = [f"{field.name}" for field in table.schema]
-    lines = [["∅" if value is None else value for value in row.values()] for row in table.slice(0, most).to_pylist()]
-    return _grid(head, lines)
+def _with_strings(kind: Any) -> Any:
+    """Returns a type with strings for its values; lists stay lists."""
+    import pyarrow
+
+    types = pyarrow.types
+    is_list = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
+    return pyarrow.list_(_with_strings(kind.value_type)) if is_list else pyarrow.string()
 
 
 def array(array: Array) -> str:

@@ -119,9 +119,10 @@ def _span(part: slice, extent: int) -> Span:
 
 
 def _is_list(part: Any) -> bool:
-    if isinstance(part, (list, tuple)):
+    if isinstance(part, (list, tuple, range)):
         return True
-    return getattr(part, "ndim", 0) > 0
+    # Arrays of numpy, and of libraries that numpy takes, such as pyarrow's.
+    return getattr(part, "ndim", 0) > 0 or not hasattr(part, "ndim") and hasattr(part, "__array__")
 
 
 def _position(axis: int, part: Any, extent: int) -> int:

@@ -146,6 +146,9 @@ class Array:
     def reduce(
         self, op: str, spans: Sequence[tuple[int, int, int]], axes: list[int]
     ) -> tuple[str, bytearray | list[int], list[int]]: ...
+    def quantiles(
+        self, levels: list[float], spans: Sequence[tuple[int, int, int]], axes: list[int], memory: int
+    ) -> tuple[bytearray, list[int]]: ...
 
 @final
 class Session:

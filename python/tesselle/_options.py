@@ -12,14 +12,26 @@ if TYPE_CHECKING:
     import datetime
 
 Time: TypeAlias = "int | str | datetime.datetime"
-"""Milliseconds since 1970, an ISO 8601 string, or a datetime."""
+"""Milliseconds since 1970, a datetime, ISO 8601, ``"now"``, or a time such as ``"5 minutes ago"``."""
 Between: TypeAlias = "tuple[Time, Time]"
 Uri: TypeAlias = "str | os.PathLike[str]"
 
 
 def path(uri: Uri | Any) -> str:
-    """Returns the uri as a string."""
-    found = os.fspath(uri)
+    """Returns the name of a local file as a string.
+
+    Raises:
+        TypeError: it is something else.
+    """
+    if hasattr(uri, "read") or not hasattr(uri, "__fspath__") and hasattr(uri, "fs") and hasattr(uri, "path"):
+        raise TypeError(
+            f"this call takes the name of a file, not an open file or a path of another storage ({type(uri).__name__}); "
+            "tesselle.open and tesselle.scan read those"
+        )
+    try:
+        found = os.fspath(uri)
+    except TypeError:
+        raise TypeError(f"a uri is a string or a path, not {type(uri).__name__}") from None
     if not isinstance(found, str):
         raise TypeError(f"a uri is a string or a path, not {type(uri).__name__}")
     return found
@@ -51,6 +63,8 @@ def opening(
     if at is not None:
         span = (0, milliseconds(at))
     elif between is not None:
+        if isinstance(between, str) or len(between) != 2:
+            raise InvalidCall("between= is a pair of times")
         span = (milliseconds(between[0]), milliseconds(between[1]))
     return {
         "format": format,
@@ -78,17 +92,66 @@ def _mapped(storage_options: Mapping[str, Any] | None) -> bool:
     return mapped == "true"
 
 
+_UNITS = {
+    "ms": 1, "second": 1000, "minute": 60_000, "hour": 3_600_000, "day": 86_400_000, "week": 604_800_000,
+}  # fmt: skip
+"""Units of times before now, in milliseconds; all but the first may end with an s."""
+
+
 def milliseconds(time: Time) -> int:
     """Returns a time as milliseconds since 1970."""
-    if isinstance(time, int):
-        return time
     import datetime
 
-    moment = datetime.datetime.fromisoformat(time) if isinstance(time, str) else time
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=datetime.timezone.utc)
-    since = moment - datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
-    return since // datetime.timedelta(milliseconds=1)
+    if isinstance(time, bool) or not isinstance(time, (int, str, datetime.datetime)):
+        raise InvalidCall(f"a time is milliseconds since 1970, a string or a datetime, not {type(time).__name__}")
+    found = _parsed(time) if isinstance(time, str) else time
+    if isinstance(found, datetime.datetime):
+        if found.tzinfo is None:
+            found = found.replace(tzinfo=datetime.timezone.utc)
+        found = (found - datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)) // datetime.timedelta(milliseconds=1)
+    if found < 0:
+        raise InvalidCall(f"the time {time!r} is before 1970, which no format supports")
+    if found >= 1 << 64:
+        raise InvalidCall(f"the time {time!r} exceeds 64 bits")
+    return found
+
+
+def _parsed(text: str) -> int | datetime.datetime:
+    """Returns a time as the command line takes it."""
+    import datetime
+    import re
+    import time
+
+    text = text.strip()
+    if text.isdecimal():
+        return int(text)
+    before = re.fullmatch(r"now|(\d+)\s*(ms|(?:second|minute|hour|day|week)s?)\s*ago", text.lower(), re.ASCII)
+    if before:
+        count, unit = before.groups()
+        ago = 0 if unit is None else int(count) * _UNITS[unit if unit == "ms" else unit.removesuffix("s")]
+        return time.time_ns() // 1_000_000 - ago
+    try:
+        return datetime.datetime.fromisoformat(text)
+    except ValueError:
+        raise InvalidCall(
+            f"{text!r} is not a time",
+            hint="use milliseconds since 1970, ISO 8601 such as '2024-05-01T12:00:00Z', or a time such as '5 minutes ago'",
+        ) from None
+
+
+def whole(keyword: str, value: Any) -> int | None:
+    """Returns a number of rows."""
+    import operator
+
+    if value is None:
+        return None
+    try:
+        found = operator.index(value)
+    except TypeError:
+        raise InvalidCall(f"{keyword}= is a number of rows, not {type(value).__name__}") from None
+    if not 0 <= found < 1 << 64:
+        raise InvalidCall(f"{keyword}= is not negative and has 64 bits at most, not {found}")
+    return found
 
 
 def settings(options: Mapping[str, object]) -> list[tuple[str, str]]:
@@ -126,4 +189,8 @@ def names(columns: Sequence[str] | str | None) -> list[str] | None:
     """Returns a choice of columns as a list."""
     if columns is None:
         return None
-    return [columns] if isinstance(columns, str) else list(columns)
+    found = [columns] if isinstance(columns, str) else list(columns)
+    for name in found:
+        if not isinstance(name, str):
+            raise InvalidCall(f"columns are chosen by name, not by {type(name).__name__}")
+    return found

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from ._partners import pyarrow_for
+
 if TYPE_CHECKING:
     import numpy
     import pandas
@@ -25,10 +27,7 @@ class Schema:
 
     def to_arrow(self) -> pyarrow.Schema:
         """Returns the schema as pyarrow's."""
-        import pyarrow
-
-        speaks: Any = self
-        return pyarrow.schema(speaks)
+        return pyarrow_for("a schema of pyarrow").schema(self)  # type: ignore[no-any-return]
 
     @property
     def names(self) -> list[str]:
@@ -63,9 +62,8 @@ class Rows:
 
     def to_arrow(self) -> pyarrow.Table:
         """Reads all rows into a pyarrow table."""
-        import pyarrow
-
-        return pyarrow.table(self._collect())
+        pyarrow = pyarrow_for("a table of pyarrow")
+        return pyarrow.table(self._collect())  # type: ignore[no-any-return]
 
     def to_polars(self) -> polars.DataFrame:
         """Reads all rows into a polars data frame."""
@@ -82,5 +80,17 @@ class Rows:
 
     def to_numpy(self) -> dict[str, numpy.ndarray[Any, Any]]:
         """Reads all rows into numpy arrays, one per column."""
+        pyarrow_for("to_numpy()")
         table = self.to_arrow()
-        return {name: table.column(name).to_numpy() for name in table.column_names}
+        return {name: _cells(table.column(name)) for name in table.column_names}
+
+
+def _cells(column: pyarrow.ChunkedArray[Any]) -> numpy.ndarray[Any, Any]:
+    import pyarrow
+
+    kind = column.type
+    if pyarrow.types.is_dictionary(kind):
+        # Pyarrow cannot look up nulls in a dictionary that is empty.
+        column = column.cast(kind.value_type)
+    cells: numpy.ndarray[Any, Any] = column.to_numpy()
+    return cells

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 from . import _native
 from ._errors import InvalidCall
-from ._options import Uri, names, opening, path, secret
+from ._options import Uri, names, opening, path, secret, whole
+from ._partners import pyarrow_for
 from ._rows import Rows, Schema
 from ._stores import place
 
 if TYPE_CHECKING:
     import pyarrow
+
+
+Wanted: TypeAlias = dict[str, Any]
+"""What :func:`request` returns."""
 
 
 class Scan(Rows):
@@ -21,8 +26,8 @@ class Scan(Rows):
     Nothing is read before rows are requested, and every request reads again.
     """
 
-    def __init__(self, native: _native.Scan) -> None:
-        self._native = native
+    def __init__(self, native: _native.Scan, wanted: Wanted | None = None) -> None:
+        self._native, self._wanted = native, wanted
 
     @property
     def schema(self) -> Schema:
@@ -39,8 +44,7 @@ class Scan(Rows):
 
     def to_batches(self) -> Iterator[pyarrow.RecordBatch]:
         """Yields the rows as pyarrow record batches, read one by one."""
-        import pyarrow
-
+        pyarrow = pyarrow_for("to_batches()")
         for batch in self._native.rows():
             yield from pyarrow.RecordBatchReader.from_stream(batch)
 
@@ -55,6 +59,37 @@ class Scan(Rows):
         """
         pieces, pruned, requests, size = self._native.explain()
         return {"pieces": pieces, "pruned": pruned, "read": pieces - pruned, "requests": requests, "bytes": size}
+
+    def _narrowed(
+        self,
+        columns: Sequence[str],
+        where: str | None = None,
+        limit: int | None = None,
+        batch_rows: int | None = None,
+    ) -> Scan:
+        """Returns a scan of some columns that has every row of this one where ``where`` holds, and possibly others.
+
+        Which rows a limit selects does not depend on a further condition; the caller applies the condition to what is read.
+
+        Args:
+            columns: the columns wanted, in this order. A part of a scan has all of its columns.
+            where: an SQL condition, in addition to that of this scan.
+            limit: at most this many rows; only without ``where``.
+            batch_rows: rows of a batch, where the format can choose.
+        """
+        own = self._wanted
+        if own is None:
+            return self
+        conditions = [f"({part}\n)" for part in (own["where"], where if own["limit"] is None else None) if part is not None]
+        limits = [rows for rows in (own["limit"], limit) if rows is not None]
+        wanted = {
+            "columns": list(columns),
+            "where": " AND ".join(conditions) or None,
+            "slice": own["slice"],
+            "limit": min(limits, default=None),
+            "batch_rows": own["batch_rows"] if batch_rows is None else batch_rows,
+        }
+        return Scan(self._native.table().scan(wanted), wanted)
 
     def splits(self, n: int) -> list[Scan]:
         """Cuts the scan into at most ``n`` parts of about equal size, for workers of dask, ray, spark or torch.
@@ -73,7 +108,7 @@ class Scan(Rows):
         return self._native.rows().__arrow_c_stream__(requested_schema)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _restore, (self._native.to_plain(), self._native.store())
+        return _restore, (self._native.to_plain(), self._native.store(), self._wanted)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Scan):
@@ -88,9 +123,9 @@ class Scan(Rows):
         return f"<tesselle.Scan {self._native.describe()}>"
 
 
-def _restore(plain: str, store: Any = None) -> Scan:
+def _restore(plain: str, store: Any = None, wanted: Wanted | None = None) -> Scan:
     """Restores a scan from another process. Keys do not travel: each process has its own ``TESSELLE_KEY``."""
-    return Scan(_native.Scan.from_plain(plain, secret(None), store))
+    return Scan(_native.Scan.from_plain(plain, secret(None), store), wanted)
 
 
 def request(
@@ -99,10 +134,15 @@ def request(
     slice: str | None,
     limit: int | None,
     batch_rows: int | None,
-) -> dict[str, Any]:
+) -> Wanted:
     """Returns what is wanted of a table."""
-    if limit is not None and limit < 0:
-        raise InvalidCall("a limit is not negative")
+    for keyword, value, form in (
+        ("where", where, "an SQL condition such as \"speed > 3\""),
+        ("slice", slice, "a box such as \"0:10,::2\", 'lo:hi[:step]' for each axis"),
+    ):
+        if value is not None and not isinstance(value, str):
+            raise InvalidCall(f"{keyword}= is {form}, as a string, not {type(value).__name__}")
+    limit, batch_rows = whole("limit", limit), whole("batch_rows", batch_rows)
     return {
         "columns": names(columns),
         "where": where,
@@ -145,4 +185,5 @@ def scan(
         opened = _native.open_table(path(uri), table, opening(**options, storage_options=storage_options))
     else:
         opened = _native.open_table(found.path, table, opening(**options), found.store)
-    return Scan(opened.scan(request(columns, where, slice, limit, batch_rows)))
+    wanted = request(columns, where, slice, limit, batch_rows)
+    return Scan(opened.scan(wanted), wanted)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _native
 from ._options import opening
+from ._partners import pyarrow_for
 from ._rows import Rows, Schema
 from ._scan import Scan
 
@@ -51,6 +52,7 @@ class Result(Rows):
 
     def fetchall(self) -> list[tuple[Any, ...]]:
         """Returns all rows as tuples of Python values."""
+        pyarrow_for("fetchall()")
         table: pyarrow.Table = self.to_arrow()
         return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
@@ -60,7 +62,7 @@ class Result(Rows):
     def _repr_html_(self) -> str:
         from ._html import rows
 
-        return rows(self.to_arrow())
+        return rows(self._collect())
 
 
 def sql(query: str, **tables: Any) -> Result:

@@ -62,7 +62,8 @@ class Table(Rows):
             limit: at most this many rows.
             batch_rows: rows of a batch, where the format can choose.
         """
-        return Scan(self._native.scan(request(columns, where, slice, limit, batch_rows)))
+        wanted = request(columns, where, slice, limit, batch_rows)
+        return Scan(self._native.scan(wanted), wanted)
 
     def array(self, column: str | None = None) -> Array:
         """Returns a column of a dense table as an array.

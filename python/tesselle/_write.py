@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import _native
+from ._errors import DataError, Error, InvalidCall
 from ._options import Uri, attributes, names, opening, path, settings, types
+from ._partners import pyarrow_for
 from ._progress import Progress, reporter
 
 _NAMES = {
@@ -63,6 +65,14 @@ def write(
     if members is not None:
         done = _native.write_arrays(members, target)
     elif _is_array(data):
+        name, takes_array, _ = _native.target_format(path(uri), format)
+        if not takes_array:
+            raise InvalidCall(f"{name} files cannot be written from an array", hint="write a table")
+        if _is_bool(data):
+            if name == "npy":
+                target["settings"].append(("bool", "true"))
+            else:
+                lost.append("truth values: the cells are stored as the numbers 0 and 1 of the type uint8")
         done = _native.write_array(*cells(data), target)
     else:
         done = _native.write_rows(arrow_of(data), target)
@@ -97,11 +107,29 @@ def append(
         "uri": path(uri), "axis": None if axis is None else str(axis), "cast": types(cast),
         "settings": settings(options), "opening": opening(key=key),
     }  # fmt: skip
-    if _is_array(data):
-        report = _native.append_array(*cells(data), target)
-    else:
-        report = _native.append_rows(arrow_of(data), target)
-    return json.loads(report)  # type: ignore[no-any-return]
+    try:
+        if _is_array(data):
+            done = _native.append_array(*cells(data), target)
+        else:
+            done = _native.append_rows(arrow_of(data), target)
+    except DataError as error:
+        raise _refused(error) from None
+    report: dict[str, Any] = json.loads(done)
+    return report
+
+
+def _refused(error: Error) -> Error:
+    """Returns the exception for what a format cannot do: the call is wrong, not the data."""
+    if error.kind != "unsupported" or error.offset is not None:
+        return error
+    return InvalidCall(error.message, kind=error.kind, file=error.file, piece=error.piece, hint=error.hint)
+
+
+def _is_bool(data: Any) -> bool:
+    """Whether the cells of an array are truth values."""
+    import numpy
+
+    return bool(numpy.asarray(data).dtype == bool)
 
 
 def _speaks_arrow(data: Any) -> bool:
@@ -143,17 +171,22 @@ def arrow_of(data: Any) -> Any:
         return data.collect()
     if hasattr(data, "scanner"):  # a dataset of pyarrow
         return data.scanner().to_reader()
-    import pyarrow
-
+    if isinstance(data, (str, bytes)) or not (hasattr(data, "__iter__") or hasattr(data, "columns")):
+        raise _not_tabular(data)
+    pyarrow = pyarrow_for(f"data that is a {type(data).__name__}")
     if hasattr(data, "columns") and hasattr(data, "dtypes"):
         return pyarrow.Table.from_pandas(data, preserve_index=False)
     if isinstance(data, Mapping):
         return pyarrow.table(dict(data))
     if isinstance(data, Sequence) and all(isinstance(row, Mapping) for row in data):
         return pyarrow.Table.from_pylist(list(data))
-    if hasattr(data, "__iter__") and not isinstance(data, (str, bytes)):
+    if hasattr(data, "__iter__"):
         return pyarrow.Table.from_batches(list(data))
-    raise TypeError(
+    raise _not_tabular(data)
+
+
+def _not_tabular(data: Any) -> TypeError:
+    return TypeError(
         f"{type(data).__name__} is not tabular; pass a table of pyarrow, polars or pandas, "
         "anything with __arrow_c_stream__, or an array"
     )

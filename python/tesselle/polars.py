@@ -10,7 +10,6 @@ import polars
 from polars.io.plugins import register_io_source
 
 from ._polars_predicate import to_sql
-from ._scan import Scan, request
 from ._scan import scan as _scan
 
 __all__ = ["scan"]
@@ -25,24 +24,22 @@ def scan(
         uri: what :func:`tesselle.scan` takes.
         columns: the columns of the frame; all by default.
         where: an SQL condition, in addition to what the query filters by.
-        **options: the keywords of :func:`tesselle.open`.
+        **options: the other keywords of :func:`tesselle.scan`.
     """
     base = _scan(uri, columns, where, **options)
-    schema = polars.DataFrame(_narrowed(base, None, where, 0)).schema
+    schema = polars.DataFrame(base._narrowed(base.columns, limit=0)).schema
 
     def source(
         wanted: list[str] | None, predicate: polars.Expr | None, rows: int | None, batch: int | None
     ) -> Iterator[polars.DataFrame]:
         read = list(schema) if wanted is None else wanted
-        pushed = where
+        pushed = None
         if predicate is not None:
             read = read + [name for name in predicate.meta.root_names() if name not in read]
-            found = to_sql(predicate, schema)
-            if found is not None:
-                pushed = found if where is None else f"({where}) AND ({found})"
+            pushed = to_sql(predicate, schema)
         # Rows that are still filtered must not be counted.
         limit = rows if predicate is None else None
-        for part in _narrowed(base, read, pushed, limit, batch)._native.rows():
+        for part in base._narrowed(read, pushed, limit, batch)._native.rows():
             frame = polars.DataFrame(part)
             # What was pushed down only skips rows early; the predicate itself decides.
             if predicate is not None:
@@ -60,11 +57,3 @@ def scan(
     if not shown.keys() <= inspect.signature(register_io_source).parameters.keys():
         shown = {}
     return register_io_source(source, schema=schema, is_pure=True, **shown)
-
-
-def _narrowed(
-    base: Scan, columns: list[str] | None, where: str | None, limit: int | None, batch: int | None = None
-) -> Scan:
-    """Returns a scan of the same table."""
-    wanted = base.columns if columns is None else columns
-    return Scan(base._native.table().scan(request(wanted, where, None, limit, batch)))

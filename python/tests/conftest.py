@@ -84,3 +84,20 @@ def plain(table: pyarrow.Table) -> pyarrow.Table:
     """Returns a table without metadata, its fields nullable: what is compared is values and types."""
     fields = [pyarrow.field(f.name, f.type) for f in table.schema]
     return pyarrow.Table.from_arrays([column.combine_chunks() for column in table.columns], schema=pyarrow.schema(fields))
+
+
+PEAK = """
+def peak(call):
+    "Returns by how many bytes the resident memory of the process grows at most during a call; the kernel resets its peak."
+    def status(name):
+        lines = open("/proc/self/status").read().splitlines()
+        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(name + ":"))
+    with open("/proc/self/clear_refs", "w") as refs:
+        refs.write("5")
+    before = status("VmRSS")
+    result = call()
+    return status("VmHWM") - before, result
+"""
+"""The source of a function for other processes. ``ru_maxrss`` does not do: a child begins with the peak of its parent."""
+
+needs_peak = pytest.mark.skipif(not os.access("/proc/self/clear_refs", os.W_OK), reason="the system does not reset peaks")

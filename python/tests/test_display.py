@@ -5,8 +5,13 @@ from __future__ import annotations
 import html.parser
 import itertools
 import os
+import pathlib
 
+import numpy
+import pyarrow
+import pytest
 import tesselle as ts
+from conftest import cases
 
 
 class _Balance(html.parser.HTMLParser):
@@ -62,3 +67,33 @@ def test_names_of_strangers_are_escaped(tmp_path) -> None:  # type: ignore[no-un
     ts.write({"<b>x</b>": ["<script>"]}, tmp_path / "odd.tatami")
     page = ts.open(tmp_path / "odd.tatami").table()._repr_html_()
     assert "<script>" not in page and "&lt;script&gt;" in page and "<b>" not in page
+
+
+def test_times_that_python_does_not_have_are_strings() -> None:
+    days = pyarrow.array([1, None, 2**31 - 1], pyarrow.int32()).cast(pyarrow.date32())
+    lists = pyarrow.ListArray.from_arrays(pyarrow.array([0, 1, 2, 3], pyarrow.int32()), days)
+    table = pyarrow.table(
+        {
+            "day": days,
+            "at": pyarrow.array([0, 2**62, -(2**62)], pyarrow.timestamp("s")),
+            "took": pyarrow.array([0, 2**62, 1], pyarrow.duration("s")),
+            "several": lists,
+            "zoned": pyarrow.array([0, 2**62, None], pyarrow.timestamp("s", "UTC")),
+        }
+    )
+    page = shown(ts.sql("SELECT * FROM t", t=table))
+    assert "1970-01-02" in page and "out of range" in page and "1970-01-01 00:00:00" in page
+
+
+TILEDB = [case / "array" for case in cases("tiledb") if (case / "array").is_dir()]
+
+
+@pytest.mark.parametrize("path", TILEDB, ids=lambda path: path.parent.name)
+def test_every_array_of_the_original_has_a_page_and_cells(path: pathlib.Path) -> None:
+    try:
+        tables = dict(ts.open(path))
+    except ts.Error:
+        return  # encrypted, or written to be refused
+    for table in tables.values():
+        assert shown(table)
+        assert all(isinstance(cells, numpy.ndarray) for cells in table.scan(limit=50).to_numpy().values())

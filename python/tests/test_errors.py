@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pathlib
 import pickle
+import subprocess
+import sys
 
 import numpy
 import pyarrow as pa
@@ -86,3 +88,85 @@ def test_a_time_is_refused_where_no_earlier_states_are_kept(tmp_path: pathlib.Pa
     ts.write(pa.table({"x": [1, 2]}), file)
     with pytest.raises(ts.InvalidCall, match="no earlier states"):
         ts.open(file, at=5)
+
+
+WITHOUT_PYARROW = {
+    "ts.sql('SELECT 1 AS n').fetchall()": "pyarrow; install it with: pip install 'tesselle[arrow]'",
+    "ts.scan(path).to_numpy()": "to_numpy() needs pyarrow",
+    "next(ts.scan(path).to_batches())": "to_batches() needs pyarrow",
+    "ts.scan(path).to_arrow()": "a table of pyarrow needs pyarrow",
+    "ts.scan(path).schema.to_arrow()": "a schema of pyarrow needs pyarrow",
+    "ts.write({'a': [1]}, path + '.tatami')": "data that is a dict needs pyarrow",
+    "ts.sql('SELECT * FROM t', t={'a': [1]})": "data that is a dict needs pyarrow",
+    "ts.sql('SELECT 1 AS n')._repr_html_()": "",
+    "ts.open(path).table()._repr_html_()": "",
+    "repr(ts.sql('SELECT 1 AS n'))": "",
+}
+WITHOUT_NUMPY = {
+    "repr(ts.open(path).table().array())": "",
+    "ts.open(path).table().array().read(out=bytearray(6 * 20 * 15 * 4))": "",
+    "ts.open(path).table().array().read(0, out=memoryview(bytearray(20 * 15 * 4)).cast('f'))": "",
+    "ts.open(path).table().array().nbytes": "",
+}
+
+
+@pytest.mark.parametrize("call", [*WITHOUT_PYARROW, *WITHOUT_NUMPY])
+def test_without_other_libraries(call: str, field) -> None:  # type: ignore[no-untyped-def]
+    script = f"""
+import sys
+sys.modules["pyarrow"] = None
+if {call in WITHOUT_NUMPY}:
+    sys.modules["numpy"] = None
+import tesselle as ts
+path = {field[0]!r}
+{call}
+"""
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    wanted = (WITHOUT_PYARROW | WITHOUT_NUMPY)[call]
+    assert (wanted in run.stderr and "pip install" in run.stderr) if wanted else run.returncode == 0, run.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"where": 5}, "where= is an SQL condition"),
+        ({"slice": numpy.s_[0:3]}, "slice= is a box"),
+        ({"limit": "5"}, "limit= is a number of rows"),
+        ({"limit": -1}, "not negative"),
+        ({"batch_rows": 1.5}, "batch_rows= is a number of rows"),
+        ({"columns": [1]}, "by name"),
+        ({"at": -1}, "before 1970"),
+        ({"at": 1.5}, "a time is"),
+        ({"at": "soon"}, "5 minutes ago"),
+        ({"at": 1 << 64}, "64 bits"),
+        ({"between": "now"}, "pair of times"),
+    ],
+)
+def test_arguments_of_scans(options: dict[str, object], message: str, field) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(ts.InvalidCall, match=message):
+        ts.scan(field[0], **options)  # type: ignore[arg-type]
+
+
+def test_times_are_those_of_the_command_line(tmp_path: pathlib.Path) -> None:
+    ts.write(numpy.arange(4.0), tmp_path / "a.tiledb")
+    assert len(ts.open(tmp_path / "a.tiledb", at="now").info()["fragments"]) == 1
+    assert not ts.open(tmp_path / "a.tiledb", at="5 minutes ago").info()["fragments"]
+    for early in ("90 Seconds ago", "2days ago", "1 week ago", "1000", "1970-01-02", "1970-01-01T00:00:01.5Z"):
+        assert not ts.open(tmp_path / "a.tiledb", at=early).info()["fragments"], early
+    assert len(ts.open(tmp_path / "a.tiledb", between=("1 hour ago", "now")).info()["fragments"]) == 1
+
+
+def test_calls_over_files_take_names(tmp_path: pathlib.Path, field) -> None:  # type: ignore[no-untyped-def]
+    path = pathlib.Path(field[0])
+    assert ts.verify(path).ok and ts.diff(path, path).equal
+    with open(path, "rb") as file:
+        for call in (
+            lambda: ts.verify(file),  # type: ignore[arg-type]
+            lambda: ts.convert(file, tmp_path / "x.npy"),  # type: ignore[arg-type]
+            lambda: ts.convert(path, file),  # type: ignore[arg-type]
+            lambda: ts.search(file, "x"),  # type: ignore[arg-type]
+            lambda: ts.diff(path, file),  # type: ignore[arg-type]
+            lambda: ts.repair(file, tmp_path / "y.tet"),  # type: ignore[arg-type]
+        ):
+            with pytest.raises(TypeError, match="takes the name of a file"):
+                call()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import pathlib
 import subprocess
@@ -118,13 +119,53 @@ def test_what_the_original_refuses_is_refused(case: pathlib.Path) -> None:
 
 ORIGINAL = """
 import json, sys, tsfile
-path, device, measurement = sys.argv[1:]
-points = []
-with tsfile.TsFileReader(path).query_timeseries(device, [measurement], -(2**62), 2**62) as found:
-    while found.next():
-        points.append([found.get_value_by_index(1), found.get_value_by_index(2)])
-print(json.dumps(points, default=str))
+path, names = sys.argv[1], json.loads(sys.argv[2])
+# The reader owns what a query reads.
+with tsfile.TsFileReader(path) as reader:
+    for device, measurement in names:
+        points = []
+        try:
+            with reader.query_timeseries(device, [measurement], -(2**62), 2**62) as found:
+                while found.next():
+                    points.append([found.get_value_by_index(1), found.get_value_by_index(2)])
+        except Exception:
+            continue
+        print(json.dumps([device, measurement, points], default=str), flush=True)
 """
+
+COMPARED = {
+    "v4-aligned": 5, "v4-aligned-one-page": 3, "v4-blob": 0, "v4-boolean": 2, "v4-date": 10, "v4-double": 9, "v4-extremes": 6,
+    "v4-float": 10, "v4-int32": 16, "v4-int64": 14, "v4-multi": 17, "v4-names": 0, "v4-string": 4, "v4-text": 4,
+    "v4-timestamp": 10, "v4-wide": 280, "v4py-2diff-overflow": 3, "v4py-camel": 0, "v4py-tree": 16,
+}  # fmt: skip
+"""How many series of a case are compared at least; the package refuses some encodings."""
+
+
+def _misread(device: str, measurement: str, stored: dict[str, Any]) -> bool:
+    """Whether the package reads other values than were written, or the comparison has no form for them."""
+    kind, encoding = stored["type"], stored.get("encoding")
+    return (
+        kind in ("VECTOR", "BLOB")
+        or "written" in stored and encoding != "TS_2DIFF"
+        or (kind, encoding) in (("FLOAT", "RLBE"), ("DOUBLE", "RLBE"), ("INT64", "RLE"))
+        # It finds no series with such names.
+        or not (device + measurement).isascii()
+    )
+
+
+def _theirs(points: list[list[Any]]) -> str:
+    """Returns points without those of the other series of an aligned device."""
+    return str([[at, value] for at, value in points if value is not None])
+
+
+def _ours(table: ts.Table, measurement: str) -> str:
+    """Returns points as the package has them: its strings end at a NUL."""
+    rows = table.scan(["time", measurement], f'"{measurement}" IS NOT NULL').to_arrow()
+    values = rows[measurement]
+    values = values.cast(pyarrow.int64()) if pyarrow.types.is_timestamp(values.type) else values
+    shown = [value.partition("\0")[0] if isinstance(value, str) else value for value in values.to_pylist()]
+    shown = [str(value) if isinstance(value, datetime.date) else value for value in shown]
+    return str([list(pair) for pair in zip(rows["time"].cast(pyarrow.int64()).to_pylist(), shown, strict=True)])
 
 
 @pytest.mark.parametrize("case", LIVE, ids=lambda case: case.name)
@@ -132,19 +173,17 @@ def test_series_are_those_of_the_python_package_of_tsfile(case: pathlib.Path) ->
     """The package reads files of the newest version only. It runs in a process of its own, which it may end."""
     pytest.importorskip("tsfile")
     container = ts.open(_file(case))
+    series = {
+        (device, measurement): stored
+        for device, found in expected(case)["devices"].items()
+        for measurement, stored in list(found.items())[:10]
+        if not _misread(device, measurement, stored)
+    }
+    command = [sys.executable, "-c", ORIGINAL, str(_file(case)), json.dumps(list(series))]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
     compared = 0
-    for device, series in expected(case)["devices"].items():
-        for measurement, stored in list(series.items())[:10]:
-            command = [sys.executable, "-c", ORIGINAL, str(_file(case)), device, measurement]
-            run = subprocess.run(command, capture_output=True, text=True, check=False)
-            if stored["type"] in ("VECTOR", "BLOB", "DATE") or run.returncode != 0:
-                continue
-            theirs = json.loads(run.stdout)
-            rows = container[device].scan(["time", measurement], f'"{measurement}" IS NOT NULL').to_arrow()
-            times = rows["time"].cast(pyarrow.int64()).to_pylist()
-            values = rows[measurement]
-            values = values.cast(pyarrow.int64()) if pyarrow.types.is_timestamp(values.type) else values
-            assert str([[at, value] for at, value in zip(times, values.to_pylist(), strict=True)]) == str(theirs)
-            compared += 1
-    if not compared:
-        pytest.skip("the original cannot read it")
+    for line in run.stdout.splitlines():
+        device, measurement, points = json.loads(line)
+        assert _ours(container[device], measurement) == _theirs(points), (device, measurement)
+        compared += 1
+    assert compared >= COMPARED.get(case.name, 1), run.stderr

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import pathlib
+import shlex
+import signal
 import subprocess
 import sys
 
+import numpy
 import pandas
 import polars
 import pyarrow
@@ -107,3 +110,15 @@ def test_the_command_line(plant) -> None:  # type: ignore[no-untyped-def]
     assert run.returncode == 3 and "nowhere.tet" in run.stderr
     help_text = subprocess.run([sys.executable, "-m", "tesselle", "--version"], capture_output=True, text=True, check=True)
     assert ts.__version__ in help_text.stdout
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are those of POSIX")
+@pytest.mark.parametrize("start", ["-m tesselle", "-c from\\ tesselle.__main__\\ import\\ run;\\ run()"])
+def test_ctrl_c_ends_the_command_line(start: str, tmp_path: pathlib.Path) -> None:
+    numpy.save(tmp_path / "many.npy", numpy.arange(20_000_000))
+    command = [sys.executable, *shlex.split(start), "cat", str(tmp_path / "many.npy"), "--as", "csv"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None and process.stdout.read(1000)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130 and b"Traceback" not in errors, errors

@@ -93,6 +93,59 @@ def test_duckdb(pages, plant) -> None:  # type: ignore[no-untyped-def]
     assert last[0][0].minute == 9
 
 
+DUCKDB_FILTERS: dict[str, str | None] = {
+    "name IN ('name 1', 'it''s')": """("name" IS NOT NULL) AND ("name" IN ('name 1', 'it''s'))""",
+    "id IN (3, 99, 4000)": '("id" IS NOT NULL) AND ("id" IN (3, 99, 4000))',
+    "name > 'name 3' AND id IN (3, 99)": """(("id" IS NOT NULL) AND ("id" IN (3, 99))) AND ("name" > 'name 3')""",
+    "id IN (1, 5) OR name = 'name 1'": """(("id" IS NOT NULL) AND ("id" IN (1, 5))) OR ("name" = 'name 1')""",
+    "day = DATE '1970-01-05'": """"day" = DATE '1970-01-05'""",
+    "day IN (DATE '1970-01-05', DATE '1971-01-09')":
+        """("day" IS NOT NULL) AND ("day" IN (DATE '1970-01-05', DATE '1971-01-09'))""",
+    "day BETWEEN DATE '1960-01-05' AND DATE '1970-01-07'":
+        """("day" >= DATE '1960-01-05') AND ("day" <= DATE '1970-01-07')""",
+    "tiny = 4": '"tiny" = 4',
+    "zoned < TIMESTAMPTZ '1970-01-01 00:00:10+00'": '"zoned" < 10000',
+    "id IS NULL": '"id" IS NULL',
+    "id <> 4": '"id" <> 4',
+    "name NOT IN ('name 1')": None,
+    "price > 3.5": None,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("where", DUCKDB_FILTERS)
+def test_what_duckdb_filters_by_is_pushed_down(where: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    rows = 5000
+    original = table = pyarrow.table(
+        {
+            "id": pyarrow.array([None if i == 7 else i for i in range(rows)], pyarrow.int64()),
+            "name": [None if i % 9 == 0 else f"name {i % 50}" for i in range(rows)],
+            "day": pyarrow.array([i % 400 - 50 for i in range(rows)], pyarrow.date32()),
+            "tiny": pyarrow.array([i % 200 for i in range(rows)], pyarrow.uint8()),
+            "zoned": pyarrow.array([i * 1000 for i in range(rows)], pyarrow.timestamp("ms", "UTC")),
+            "price": pyarrow.array([i * 100 % 999 for i in range(rows)], pyarrow.int64()).cast(pyarrow.decimal128(25, 2)),
+            "score": [i / 2 for i in range(rows)],
+            "other": ["a long string that nobody reads"] * rows,
+        }
+    )
+    ts.write(table, tmp_path / "rows.parquet")
+    asked = []
+    narrowed = ts.Scan._narrowed
+
+    def noted(scan: ts.Scan, columns: Any, where: str | None = None, *rest: Any, **options: Any) -> ts.Scan:
+        asked.append((set(columns), where))
+        return narrowed(scan, columns, where, *rest, **options)
+
+    monkeypatch.setattr(ts.Scan, "_narrowed", noted)
+    source = ts.dataset(tmp_path / "rows.parquet")
+    query = f"SELECT count(*), sum(score) FROM {{}} WHERE {where}"
+    assert duckdb.sql(query.format("source")).fetchall() == duckdb.sql(query.format("original")).fetchall()
+    ((columns, pushed),) = asked
+    assert pushed == DUCKDB_FILTERS[where]
+    tested = {name for name in table.column_names if name in where.replace("'name", "")}
+    assert columns <= {"score", *tested}
+
+
 def test_polars(pages) -> None:  # type: ignore[no-untyped-def]
     import datetime
 

@@ -15,6 +15,7 @@ import threading
 import numpy
 import pytest
 import tesselle as ts
+from conftest import PEAK, needs_peak
 
 
 def test_threads_share_everything(field, pages) -> None:  # type: ignore[no-untyped-def]
@@ -69,7 +70,8 @@ def test_a_spawned_process_takes_scans(pages) -> None:  # type: ignore[no-untype
 
 @pytest.fixture(scope="module")
 def big(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    """A folder with files that take a while: ``big.tet``, ``big.parquet``, ``big.tatami``, a search segment, and ``endless.csv``."""
+    """A folder with files that take long: ``endless.npy`` and ``endless.csv`` of a TiB without blocks on the disk, and ``big.tet``,
+    ``big.parquet``, ``big.tatami`` (a search segment)."""
     folder = tmp_path_factory.mktemp("big")
     cells = numpy.random.default_rng(0).random((4000, 4000), "f4")
     ts.write(cells, folder / "big.tet", chunk=(50, 50), codec="zstd")
@@ -79,49 +81,66 @@ def big(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     with open(folder / "endless.csv", "wb") as file:
         file.write(b"a,b\n1,2\n")
         file.truncate(1 << 40)
+    rows, columns = 1 << 26, 1 << 12
+    with open(folder / "endless.npy", "wb") as file:
+        header = {"descr": "<f4", "fortran_order": False, "shape": (rows, columns)}
+        numpy.lib.format.write_array_header_1_0(file, header)
+        file.truncate(file.tell() + rows * columns * 4)
     return folder
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        "ts.scan(tet, where='value > 2e9').to_arrow()",
-        "ts.scan(tet, where='value > 2e9').count()",
-        "for _ in ts.scan(tet, columns='value').to_batches(): pass",
-        "pyarrow.table(ts.scan(tet, where='value > 2e9'))",
-        "polars.DataFrame(ts.scan(tet, where='value > 2e9'))",
-        "ts.scan(tet).splits(4)",
-        "ts.open(tet).table().array()[...]",
-        "ts.open(tet).table().array()[::400, ::400]",
-        "ts.open(tet).table().array().sum()",
-        "ts.open(tet).layout()",
-        "ts.open(open(tet, 'rb')).table().array()[...]",
-        "ts.verify(tet)",
-        "ts.diff(tet, tet)",
-        "ts.repair(tet, out, overwrite=True)",
-        "ts.convert(tet, out + '.csv', overwrite=True)",
-        "ts.write(numpy.zeros((4000, 4000)), out + '.tet', codec='zstd', chunk=(50, 50), overwrite=True)",
-        "ts.append(numpy.zeros((400, 4000), 'f4'), grown)",
-        "ts.index(parquet, out + '.tatami', text='body', overwrite=True)",
-        "ts.search(segment, 'w1 w2 w3', k=1000)",
-        "ts.sql(f\"SELECT sum(a.value) FROM '{tet}' a, '{tet}' b\").to_arrow()",
-        "ts.open(tet).table().array()[[0, 3999], ::7]",
-        "ts.open(tet).table().array().median(axis=0)",
-        "ts.open(tet).table().array().to_dask().sum().compute(scheduler='synchronous')",
-        "ts.dataset(tet).to_table(columns=['value'])",
-        "ts.open(endless)",
-        "ts.open(Endless())",
-        "ts.scan(endless)",
-        "ts.scan(str(pathlib.Path(endless).parent) + '/*.csv')",
-        "ts.verify(endless)",
-        "ts.convert(endless, out + '.parquet')",
-        "ts.sql(f\"SELECT count(*) FROM '{endless}'\")",
-    ],
-)
-def test_ctrl_c_ends_every_call(call: str, big: pathlib.Path, tmp_path: pathlib.Path) -> None:
+LONG = [
+    "ts.scan(npy, where='value > 2e9').to_arrow()",
+    "ts.scan(npy, where='value > 2e9').count()",
+    "for _ in ts.scan(npy, columns='value').to_batches(): pass",
+    "pyarrow.table(ts.scan(npy, where='value > 2e9'))",
+    "polars.DataFrame(ts.scan(npy, where='value > 2e9'))",
+    "ts.dataset(npy).to_table(filter=pyarrow.compute.field('value') > 2e9)",
+    "ts.open(npy).table().array()[::40, ::400]",
+    "ts.open(npy).table().array().sum()",
+    "ts.open(npy).table().array().median(axis=1)",
+    "ts.open(open(npy, 'rb')).table().array().sum()",
+    "ts.diff(npy, npy)",
+    "ts.convert(npy, out + '.csv', where='value > 2e9')",
+    "ts.write(numpy.zeros((400_000, 4000), 'f4'), out + '.tet', codec='zstd', chunk=(50, 50))",
+    "ts.append(numpy.zeros((400_000, 4000), 'f4'), grown)",
+    "ts.sql(f\"SELECT sum(a.value) FROM '{tet}' a, '{tet}' b\").to_arrow()",
+    "ts.open(endless)",
+    "ts.open(Endless())",
+    "ts.scan(endless)",
+    "ts.scan(str(pathlib.Path(endless).parent) + '/*.csv')",
+    "ts.verify(endless)",
+    "ts.convert(endless, out + '.parquet')",
+    "ts.sql(f\"SELECT count(*) FROM '{endless}'\")",
+]
+"""Calls that take minutes."""
+
+REPEATED = [
+    "ts.scan(tet).splits(4)",
+    "ts.open(tet).table().array()[...]",
+    "ts.open(tet).layout()",
+    "ts.verify(tet)",
+    "ts.repair(tet, out, overwrite=True)",
+    "ts.index(parquet, out + '.tatami', text='body', overwrite=True)",
+    "ts.search(segment, 'w1 w2 w3', k=1000)",
+    "ts.open(tet).table().array().to_dask().sum().compute(scheduler='synchronous')",
+]
+"""Calls that have no long form."""
+
+FROM_PYTHON = [
+    "ts.sql('SELECT count(*) AS n FROM t', t=endless_reader()).to_arrow()",
+    "ts.sql('SELECT count(*) AS n FROM t', t=ts.scan(npy, where='value > 2e9')).to_arrow()",
+    "ts.write(ts.scan(npy, where='value > 2e9'), out + '.parquet')",
+    "ts.write(endless_reader(), out + '.parquet')",
+    "ts.open(Blocked(), format='npy')",
+]
+"""Long calls that wait for Python, or for other threads."""
+
+
+def _interrupt(call: str, big: pathlib.Path, out: pathlib.Path, repeated: bool) -> None:
     script = f"""
         import os, pathlib, shutil, signal, sys, threading, time
-        import numpy, polars, pyarrow
+        import numpy, polars, pyarrow, pyarrow.compute
         import tesselle as ts
 
         class Endless:
@@ -134,28 +153,67 @@ def test_ctrl_c_ends_every_call(call: str, big: pathlib.Path, tmp_path: pathlib.
                 rows = b"1,2\\n" * (size // 4 + 2)
                 return rows[self.at % 4 :][:size]
 
-        endless = {str(big)!r} + "/endless.csv"
-        big, out = {str(big)!r}, {str(tmp_path / "out")!r}
+        class Blocked(Endless):
+            "A file that does not answer."
+            def read(self, size):
+                threading.Event().wait()
+
+        def endless_reader():
+            batch = pyarrow.record_batch({{"x": pyarrow.array(range(1000))}})
+            def batches():
+                while True:
+                    yield batch
+            return pyarrow.RecordBatchReader.from_batches(batch.schema, batches())
+
+        big, out = {str(big)!r}, {str(out)!r}
+        endless, npy = big + "/endless.csv", big + "/endless.npy"
         tet, parquet, segment = big + "/big.tet", big + "/big.parquet", big + "/big.tatami"
         grown = out + "-grown.tet"
         if "append" in {call!r}:
             shutil.copy(tet, grown)
-        threading.Timer(0.7, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        sent = []
+        def send():
+            sent.append(time.monotonic())
+            os.kill(os.getpid(), signal.SIGINT)
+        threading.Timer(0.7, send).start()
         print("ready", flush=True)
         try:
             try:
                 while True:
                     {call}
+                    if not {repeated}:
+                        print("short", flush=True)
+                        os._exit(1)
             except (polars.exceptions.ComputeError, pyarrow.ArrowInvalid):
                 # The stream has ended; what its reader makes of that may come first, the interrupt with the next call.
                 time.sleep(10)
         except KeyboardInterrupt:
-            print("interrupted", flush=True)
+            print("interrupted", time.monotonic() - sent[0], flush=True)
+            os._exit(0)
     """
-    run = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, timeout=60, check=False
-    )
-    assert run.stdout.split() == ["ready", "interrupted"], run.stderr
+    command = [sys.executable, "-c", textwrap.dedent(script)]
+    try:
+        run = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    except subprocess.TimeoutExpired:
+        pytest.fail("the call did not end")
+    assert run.stdout.split()[:2] == ["ready", "interrupted"], run.stdout + run.stderr
+    # Two seconds are promised; a machine that builds at the same time gets more, but not what the call itself takes.
+    assert float(run.stdout.split()[2]) < 15
+
+
+@pytest.mark.parametrize("call", LONG)
+def test_ctrl_c_ends_every_call(call: str, big: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    _interrupt(call, big, tmp_path / "out", repeated=False)
+
+
+@pytest.mark.parametrize("call", REPEATED)
+def test_ctrl_c_ends_repeated_calls(call: str, big: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    _interrupt(call, big, tmp_path / "out", repeated=True)
+
+
+@pytest.mark.parametrize("call", FROM_PYTHON)
+def test_ctrl_c_ends_calls_that_read_from_python(call: str, big: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    _interrupt(call, big, tmp_path / "out", repeated=False)
 
 
 def test_a_second_interpreter_of_the_process_is_refused(field) -> None:  # type: ignore[no-untyped-def]
@@ -180,8 +238,18 @@ def test_a_second_interpreter_of_the_process_is_refused(field) -> None:  # type:
 
 
 def test_nothing_else_is_imported() -> None:
-    script = "import sys, tesselle; print([m for m in ('numpy', 'pyarrow', 'polars', 'pandas', 'xarray') if m in sys.modules])"
-    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    script = """
+import sys
+import tesselle
+from tesselle import _native, __main__
+own = sys.stdlib_module_names | {"tesselle", "__main__"}
+before = set(sys.argv[1].split(","))
+print(sorted({name.partition(".")[0] for name in sys.modules} - own - before))
+"""
+    # Packages of the environment may import modules whenever the interpreter starts.
+    started = "import sys; print(','.join(name.partition('.')[0] for name in sys.modules))"
+    modules = subprocess.run([sys.executable, "-c", started], capture_output=True, text=True, check=True).stdout.strip()
+    run = subprocess.run([sys.executable, "-c", script, modules], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
 
 
@@ -237,23 +305,24 @@ def test_no_call_leaks(call: str, field) -> None:  # type: ignore[no-untyped-def
     _repeated(call.format(path=field[0]), 60, 240)
 
 
+@needs_peak
 @pytest.mark.parametrize("ending", ["tet", "tiledb", "zarr", "npy"])
 def test_a_full_read_takes_the_array_and_little_more(ending: str, tmp_path: pathlib.Path) -> None:
     path = str(tmp_path / f"large.{ending}")
-    cells = numpy.zeros((512, 512, 256), "f4")
+    cells = numpy.random.default_rng(0).random((256, 512, 256), "f4")
     options = {"tet": {"chunk": (64, 64, 64), "codec": "zstd"}, "zarr": {"chunk": (64, 64, 64)}}.get(ending, {})
     ts.write(cells, path, **options)
     script = f"""
-        import numpy, resource
-        import tesselle as ts
-        ts.open({path!r}).table().array()[0, 0, 0]
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        found = ts.open({path!r}).table().array()[...]
-        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, found.nbytes)
-    """
-    run = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, check=True)
+import numpy
+import tesselle as ts
+{PEAK}
+ts.open({path!r}).table().array()[0, 0, 0]
+grown, found = peak(lambda: ts.open({path!r}).table().array()[...])
+print(grown, found.nbytes)
+"""
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     grown, size = map(int, run.stdout.split())
-    assert grown * 1024 <= size + (64 << 20)
+    assert size == cells.nbytes and size // 2 < grown <= size + (64 << 20)
 
 
 @pytest.mark.parametrize("when", ["never", "before", "after"])

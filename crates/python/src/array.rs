@@ -7,12 +7,12 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyByteArray;
 use tesselle::array::read_region;
-use tesselle::reduce::{Values, reduce};
-use tesselle::{ArrayView, Region, Span};
+use tesselle::reduce::{Values, quantile, reduce};
+use tesselle::{ArrayView, ErrorKind, Region, Span};
 
 use crate::capsules::fill;
 use crate::error::raise;
-use crate::run::{long, quick};
+use crate::run::{complete, long, quick};
 
 /// Reads over fewer bytes are not worth a thread that Ctrl-C could interrupt.
 const SMALL: u64 = 1 << 20;
@@ -108,8 +108,38 @@ impl Array {
         let is_small = covered(&region, self.inner.dtype().size() as u64) < SMALL;
         fill(py, &out, |py, bytes| {
             let read = |driver: &tesselle::Driver| read_region(&*self.inner, &region, bytes, driver);
-            if is_small { quick(py, read) } else { long(py, read) }
+            if is_small { quick(py, read) } else { complete(py, read) }
         })
+    }
+
+    /// Quantiles over some axes, one after the other: their bytes as doubles, and the shape of each. Bands take `memory`, or
+    /// if the thinnest band needs more, what the driver admits.
+    fn quantiles<'py>(
+        &self,
+        py: Python<'py>,
+        levels: Vec<f64>,
+        spans: Vec<(u64, u64, u64)>,
+        axes: Vec<usize>,
+        memory: u64,
+    ) -> PyResult<(Bound<'py, PyByteArray>, Vec<u64>)> {
+        let array = Arc::clone(&self.inner);
+        let (bytes, shape) = long(py, move |driver| {
+            let region = region(spans);
+            let (mut bytes, mut shape) = (Vec::new(), Vec::new());
+            let small = driver.with_memory(memory.min(driver.budget().total()));
+            for level in levels {
+                let found = match quantile(&*array, &region, level, &axes, &small) {
+                    Err(error) if error.kind() == ErrorKind::Limit => {
+                        quantile(&*array, &region, level, &axes, driver)?
+                    }
+                    found => found?,
+                };
+                bytes.extend(found.values.into_iter().flat_map(f64::to_le_bytes));
+                shape = found.shape;
+            }
+            Ok((bytes, shape))
+        })?;
+        Ok((PyByteArray::new(py, &bytes), shape))
     }
 
     /// Reduces a region over some axes: numpy's name of the type, the values and their shape.
@@ -122,8 +152,9 @@ impl Array {
     ) -> PyResult<(&'static str, Reduced<'py>, Vec<u64>)> {
         let op = op.parse().map_err(|error| raise(&error))?;
         let unsigned = !self.is_bool && !self.inner.dtype().is_signed() && !self.inner.dtype().is_float();
-        let (shape, packed) = long(py, |driver| {
-            let reduced = reduce(&*self.inner, &region(spans), op, &axes, driver)?;
+        let array = Arc::clone(&self.inner);
+        let (shape, packed) = long(py, move |driver| {
+            let reduced = reduce(&*array, &region(spans), op, &axes, driver)?;
             Ok((
                 reduced.shape,
                 match reduced.values {

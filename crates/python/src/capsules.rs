@@ -16,6 +16,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 use tesselle::{Error, Result};
 
+use crate::incoming::{self, Incoming};
+
 /// Batches that any thread can read.
 pub(crate) type Reader = Box<dyn RecordBatchReader + Send>;
 
@@ -56,7 +58,12 @@ pub(crate) fn schema<'py>(py: Python<'py>, schema: &Schema) -> PyResult<Bound<'p
 }
 
 /// The batches of any object that speaks Arrow.
-pub(crate) fn import(data: &Bound<'_, PyAny>) -> PyResult<Reader> {
+pub(crate) fn import(data: &Bound<'_, PyAny>) -> PyResult<Incoming> {
+    let (reader, scans) = incoming::starting(|| reader(data));
+    Ok(Incoming::new(reader?, scans))
+}
+
+fn reader(data: &Bound<'_, PyAny>) -> PyResult<Reader> {
     let refused = |error: ArrowError| PyValueError::new_err(error.to_string());
     if data.hasattr("__arrow_c_stream__")? {
         let capsule = data.call_method0("__arrow_c_stream__")?;

@@ -80,22 +80,18 @@ impl Container {
 
     /// Every byte range with its meaning, as JSON.
     fn layout(&self, py: Python<'_>) -> PyResult<String> {
-        long(py, |_| {
-            Ok(self
-                .dataset
-                .container()
-                .layout()
-                .in_file(self.dataset.location().path())?
-                .to_json()
-                .to_string())
+        let dataset = self.dataset.clone();
+        long(py, move |_| {
+            let layout = dataset.container().layout().in_file(dataset.location().path())?;
+            Ok(layout.to_json().to_string())
         })
     }
 
     /// The chunks, as JSON; at most `limit` of them.
     #[pyo3(signature = (limit=None))]
     fn chunks(&self, py: Python<'_>, limit: Option<usize>) -> PyResult<String> {
-        let chunks =
-            long(py, |_| self.dataset.container().chunks(limit).in_file(self.dataset.location().path()))?;
+        let dataset = self.dataset.clone();
+        let chunks = long(py, move |_| dataset.container().chunks(limit).in_file(dataset.location().path()))?;
         Ok(serde_json::Value::Array(chunks).to_string())
     }
 }

@@ -6,7 +6,7 @@ use arrow_array::RecordBatch;
 use pyo3::prelude::*;
 use tesselle::{Driver, Error, ErrorKind, Result};
 
-use crate::run::watched;
+use crate::run::awaited;
 
 /// Batches that end with Ctrl-C where the main thread of Python waits for them; only that thread handles signals.
 pub(crate) struct Interruptible<I> {
@@ -35,7 +35,7 @@ impl<I: Iterator<Item = Result<RecordBatch>> + Send> Iterator for Interruptible<
         }
         Python::attach(|py| {
             let batches = &mut self.batches;
-            watched(py, || Ok(batches.next()), || self.driver.cancel()).unwrap_or_else(|interrupt| {
+            awaited(py, || Ok(batches.next()), || self.driver.cancel()).unwrap_or_else(|interrupt| {
                 // A stream carries no exceptions: Python raises it when the consumer is back.
                 let again = py.import("_thread").and_then(|thread| thread.call_method0("interrupt_main"));
                 if again.is_err() {

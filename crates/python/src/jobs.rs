@@ -2,11 +2,11 @@
 
 use pyo3::prelude::*;
 use tesselle::search::{IndexOptions, SearchOptions, Syntax};
-use tesselle::{Convert, Depth, Scan};
+use tesselle::{Convert, Depth, Scan, Uri};
 
 use crate::error::raise;
 use crate::options::{Opening, opener, settings};
-use crate::run::{long, long_with_progress};
+use crate::run::{complete, complete_with_progress};
 use crate::write::{attributes, casts};
 
 /// What to convert: what `tesselle.convert` makes of its keywords.
@@ -63,7 +63,7 @@ pub(crate) fn convert(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let conversion = request.conversion(source, target, &opening)?;
-    long_with_progress(py, progress, |driver| Ok(conversion.on(driver).run()?.to_json().to_string()))
+    complete_with_progress(py, progress, |driver| Ok(conversion.on(driver).run()?.to_json().to_string()))
 }
 
 /// Checks a container.
@@ -87,7 +87,13 @@ pub(crate) fn verify(
     };
     let verify =
         tesselle::verify(uri).opener(opener(opening.format(), None, &opening.options()?)).depth(depth);
-    let report = long_with_progress(py, progress, |driver| verify.on(driver).run())?;
+    let report = complete_with_progress(py, progress, |driver| {
+        // What this build cannot reach is no finding about it.
+        if Uri::is_remote(uri) {
+            Uri::parse(uri)?;
+        }
+        verify.on(driver).run()
+    })?;
     Ok(report.to_json().to_string())
 }
 
@@ -101,7 +107,7 @@ pub(crate) fn repair(
     overwrite: bool,
 ) -> PyResult<String> {
     let repair = tesselle::repair(source).opener(opener(opening.format(), None, &opening.options()?));
-    let repaired = long(py, |driver| repair.overwrite(overwrite).on(driver).to(target))?;
+    let repaired = complete(py, |driver| repair.overwrite(overwrite).on(driver).to(target))?;
     let mut report = repaired.to_json();
     report["whole"] = repaired.outcome.is_whole().into();
     Ok(report.to_string())
@@ -126,7 +132,7 @@ pub(crate) fn diff(
     if let Some(columns) = columns {
         diff = diff.columns(columns);
     }
-    let difference = long_with_progress(py, progress, |driver| diff.on(driver).run())?;
+    let difference = complete_with_progress(py, progress, |driver| diff.on(driver).run())?;
     Ok(difference.to_json().to_string())
 }
 
@@ -147,7 +153,7 @@ pub(crate) fn index(
     let wanted = IndexOptions::text(text).with_stored(stored).with_id(id).with_overwrite(overwrite);
     let index = tesselle::index(source, target).with(wanted);
     let index = index.opener(opener(opening.format(), None, &opening.options()?));
-    let summary = long_with_progress(py, progress, |driver| index.on(driver).run())?;
+    let summary = complete_with_progress(py, progress, |driver| index.on(driver).run())?;
     Ok(serde_json::json!({ "documents": summary.rows, "bytes": summary.bytes }).to_string())
 }
 
@@ -168,6 +174,6 @@ pub(crate) fn search(
     let wanted = SearchOptions::default().with_k(k).with_syntax(syntax).with_filter(filter);
     let opener = opener(opening.format(), None, &opening.options()?);
     let search = tesselle::search(uri, query).with(wanted).opener(opener);
-    let hits = long(py, |driver| search.on(driver).run())?;
+    let hits = complete(py, |driver| search.on(driver).run())?;
     Ok(hits.to_json().to_string())
 }

@@ -9,6 +9,7 @@ mod array;
 mod capsules;
 mod container;
 mod error;
+mod incoming;
 mod interrupt;
 mod jobs;
 mod options;

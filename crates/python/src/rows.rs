@@ -12,6 +12,7 @@ use tesselle::{Driver, driver};
 
 use crate::capsules;
 use crate::error::{internal, raise};
+use crate::incoming::started;
 use crate::interrupt::Interruptible;
 use crate::run::watched;
 
@@ -41,7 +42,7 @@ impl Rows {
     /// Counts the rows.
     pub(crate) fn count(&self, py: Python<'_>) -> PyResult<u64> {
         let rows = self.take_all()?;
-        let count = || rows.into_batches().map(|batch| batch.map(|batch| batch.num_rows() as u64)).sum();
+        let count = move || rows.into_batches().map(|batch| batch.map(|batch| batch.num_rows() as u64)).sum();
         watched(py, count, || self.driver.cancel())
     }
 }
@@ -58,6 +59,7 @@ impl Rows {
         if self.calls_python {
             return self.collect(py)?.__arrow_c_stream__(py, requested_schema);
         }
+        started(&self.driver);
         let batches = Interruptible::try_new(py, self.take_all()?.into_batches(), self.driver.clone())?;
         capsules::stream(py, Arc::clone(&self.schema), batches)
     }
@@ -65,7 +67,7 @@ impl Rows {
     /// Reads all rows into memory.
     fn collect(&self, py: Python<'_>) -> PyResult<Batches> {
         let rows = self.take_all()?;
-        let batches = watched(py, || rows.read_all(), || self.driver.cancel())?;
+        let batches = watched(py, move || rows.read_all(), || self.driver.cancel())?;
         Ok(Batches { schema: Arc::clone(&self.schema), batches })
     }
 

@@ -71,14 +71,15 @@ impl Source {
             return quick(py, |_| opener.open(&self.uri));
         }
         // Formats that infer their types read the whole file.
-        long(py, |driver| match &self.store {
-            None => opener.on(driver).open(&self.uri),
+        let (uri, store) = (self.uri.clone(), self.store.clone());
+        long(py, move |driver| match store {
+            None => opener.on(driver).open(&uri),
             Some(store) => {
-                let storage: Arc<dyn Storage> = Arc::new(PythonStore::new(Arc::clone(store)));
-                let (path, table) = match Uri::split(&self.uri) {
+                let storage: Arc<dyn Storage> = Arc::new(PythonStore::new(store));
+                let (path, table) = match Uri::split(&uri) {
                     // A path that exists wins over a table.
-                    (path, Some(table)) if storage.kind(&self.uri)?.is_none() => (path, Some(table)),
-                    _ => (self.uri.as_str(), None),
+                    (path, Some(table)) if storage.kind(&uri)?.is_none() => (path, Some(table)),
+                    _ => (uri.as_str(), None),
                 };
                 let location = Location::new(storage, path);
                 if !location.exists()? {
@@ -103,7 +104,8 @@ impl Source {
             if self.is_soon_open() {
                 quick(py, |_| opener.open_all(&self.uri))?
             } else {
-                long(py, |driver| opener.on(driver).open_all(&self.uri))?
+                let uri = self.uri.clone();
+                long(py, move |driver| opener.on(driver).open_all(&uri))?
             }
         };
         Ok(Arc::clone(self.opened.get_or_init(|| table)))
@@ -256,9 +258,10 @@ impl Scan {
     /// What the scan would read: pieces in all and pruned, tasks, bytes.
     fn explain(&self, py: Python<'_>) -> PyResult<(u64, u64, usize, u64)> {
         let table = self.source.table(py)?;
-        long(py, |_| {
-            let mut plan = driver::plan(&*table, &self.scan)?;
-            if let Some(part) = &self.part {
+        let (scan, part) = (self.scan.clone(), self.part);
+        long(py, move |_| {
+            let mut plan = driver::plan(&*table, &scan)?;
+            if let Some(part) = part {
                 plan.tasks.truncate(part.end);
                 plan.tasks.drain(..part.start.min(plan.tasks.len()));
             }
@@ -277,7 +280,8 @@ impl Scan {
             return Ok(vec![Self { source: self.source.clone(), scan: self.scan.clone(), part: None }]);
         }
         let table = self.source.table(py)?;
-        let parts = long(py, |_| driver::split(&*table, &self.scan, parts))?;
+        let scan = self.scan.clone();
+        let parts = long(py, move |_| driver::split(&*table, &scan, parts))?;
         let part = |part| Self { source: self.source.clone(), scan: self.scan.clone(), part: Some(part) };
         Ok(parts.into_iter().map(part).collect())
     }

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use arrow_array::RecordBatchReader;
 use arrow_schema::SchemaRef;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -11,7 +12,7 @@ use crate::capsules;
 use crate::error::{internal, raise};
 use crate::options::Opening;
 use crate::rows::Batches;
-use crate::run::{driver, long, watched};
+use crate::run::{awaited, complete, driver, watched};
 use crate::table::Table;
 
 /// Runs statements over files and registered tables.
@@ -37,10 +38,10 @@ impl Session {
 
     /// Makes the rows of anything that speaks Arrow a table of the session.
     fn register_rows(&self, py: Python<'_>, name: &str, data: &Bound<'_, PyAny>) -> PyResult<()> {
-        let reader = capsules::import(data)?;
-        long(py, move |_| {
-            let schema = reader.schema();
-            let batches = reader.map(|batch| batch.map_err(capsules::stream_error));
+        let rows = capsules::import(data)?;
+        complete(py, move |driver| {
+            let schema = rows.schema();
+            let batches = rows.under(driver).map(|batch| batch.map_err(capsules::stream_error));
             self.inner.register_batches(name, schema, batches.collect::<tesselle::Result<_>>()?)
         })
     }
@@ -48,7 +49,7 @@ impl Session {
     /// Runs statements; the answer is that of the last one.
     fn query(&self, py: Python<'_>, sql: &str) -> PyResult<Answer> {
         let interrupt = self.inner.interrupt();
-        let answer = watched(py, || self.inner.query(sql), || interrupt.interrupt())?;
+        let answer = awaited(py, || self.inner.query(sql), || interrupt.interrupt())?;
         Ok(Answer { schema: answer.schema(), answer: Mutex::new(Some(answer)) })
     }
 }
@@ -94,7 +95,8 @@ impl Answer {
     fn collect(&self, py: Python<'_>) -> PyResult<Batches> {
         let answer = self.take()?;
         let interrupt = answer.interrupt();
-        let batches = watched(py, || answer.collect::<tesselle::Result<Vec<_>>>(), || interrupt.interrupt())?;
+        let batches =
+            watched(py, move || answer.collect::<tesselle::Result<Vec<_>>>(), || interrupt.interrupt())?;
         Ok(Batches { schema: Arc::clone(&self.schema), batches })
     }
 }

@@ -31,6 +31,7 @@ pub(crate) fn word(action: &Action) -> String {
         Action::Info => "info()".to_owned(),
         Action::Index => "tesselle.index(src, dst, text=[…])".to_owned(),
         Action::Convert => "tesselle.convert(…)".to_owned(),
+        Action::Append => "tesselle.append(…)".to_owned(),
         Action::Deleted => "deleted=True".to_owned(),
         other => other.neutral(),
     }

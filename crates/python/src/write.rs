@@ -1,16 +1,17 @@
 //! Writing rows and arrays.
 
+use arrow_array::RecordBatchReader;
 use arrow_schema::DataType;
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use tesselle::array::MemoryArray;
-use tesselle::{Append, Attribute, DType, Error};
+use tesselle::{Append, Attribute, DType, Driver, Error};
 
 use crate::capsules::{self, Shared};
 use crate::error::raise;
 use crate::options::{Opening, settings};
-use crate::run::long;
+use crate::run::complete;
 
 /// Where and how to write: what `tesselle._write` makes of its keywords.
 #[derive(FromPyObject)]
@@ -73,11 +74,12 @@ pub(crate) fn write_rows(py: Python<'_>, data: &Bound<'_, PyAny>, target: Target
     let (auto_cast, types) = casts(target.cast.as_deref())?;
     let builder = tesselle::create(target.uri.clone(), reader.schema()).casts(types).auto_cast(auto_cast);
     let builder = build!(builder, target);
-    long(py, move |driver| {
+    complete(py, move |driver| {
         let mut writer = builder.on(driver).start()?;
-        for batch in reader {
+        for batch in reader.under(driver) {
             writer.write(&batch.map_err(capsules::stream_error)?)?;
         }
+        driver.check_canceled()?;
         Ok(writer.finish()?.to_json().to_string())
     })
 }
@@ -95,7 +97,7 @@ pub(crate) fn write_array(
 ) -> PyResult<String> {
     let array = array(data, dtype, shape, dims)?;
     let builder = build!(tesselle::create_array(target.uri.clone(), array), target);
-    long(py, move |driver| Ok(builder.on(driver).write()?.to_json().to_string()))
+    complete(py, move |driver| Ok(builder.on(driver).write()?.to_json().to_string()))
 }
 
 /// One of several arrays: what `tesselle._write` makes of it.
@@ -121,7 +123,7 @@ pub(crate) fn write_arrays(py: Python<'_>, arrays: Vec<Member>, target: Target) 
         let own = attributes(member.attributes)?;
         builder = builder.array(member.name, array, own, settings(member.settings));
     }
-    long(py, move |driver| Ok(builder.on(driver).write()?.to_json().to_string()))
+    complete(py, move |driver| Ok(builder.on(driver).write()?.to_json().to_string()))
 }
 
 /// The format of a target: its name, whether it takes arrays, and several of them.
@@ -164,7 +166,7 @@ pub(crate) struct Extension {
 
 impl Extension {
     /// Adds what `source` makes an addition of; returns the report as JSON.
-    fn run(self, py: Python<'_>, source: impl FnOnce(String) -> Append + Send) -> PyResult<String> {
+    fn run(self, py: Python<'_>, source: impl FnOnce(String, &Driver) -> Append + Send) -> PyResult<String> {
         let options = self.opening.options()?;
         let (auto_cast, types) = casts(self.cast.as_deref())?;
         if auto_cast {
@@ -173,8 +175,8 @@ impl Extension {
             );
             return Err(raise(&error.hint("name the types, as in cast={\"time\": \"timestamp_ms\"}")));
         }
-        long(py, move |driver| {
-            let append = source(self.uri).options(settings(self.settings)).target_options(options);
+        complete(py, move |driver| {
+            let append = source(self.uri, driver).options(settings(self.settings)).target_options(options);
             let mut append = append.casts(types);
             if let Some(axis) = self.axis {
                 append = append.axis(axis);
@@ -188,7 +190,7 @@ impl Extension {
 #[pyfunction]
 pub(crate) fn append_rows(py: Python<'_>, data: &Bound<'_, PyAny>, target: Extension) -> PyResult<String> {
     let reader = capsules::import(data)?;
-    target.run(py, move |uri| tesselle::append_rows(reader, uri))
+    target.run(py, move |uri, driver| tesselle::append_rows(reader.under(driver), uri))
 }
 
 /// Adds a C-contiguous, little-endian array from memory to a dense array; returns the report as JSON.
@@ -203,5 +205,5 @@ pub(crate) fn append_array(
     target: Extension,
 ) -> PyResult<String> {
     let array = array(data, dtype, shape, dims)?;
-    target.run(py, move |uri| tesselle::append_array(array, uri))
+    target.run(py, move |uri, _| tesselle::append_array(array, uri))
 }
