@@ -90,6 +90,21 @@ pub fn detect(location: &Location) -> Result<&'static dyn Format> {
     found.or_else(of_pipe).ok_or_else(|| unrecognized(&probe).file(location.path()))
 }
 
+/// The format of a location, if it is certain and not this one. Text files are recognized only by name.
+#[cfg(feature = "tatami")]
+pub(crate) fn other_format(location: &Location, than: &dyn Format) -> Result<Option<&'static dyn Format>> {
+    if !location.exists()? {
+        return Ok(None);
+    }
+    let probe = Probe::of(location)?;
+    let by_content = FORMATS.iter().copied().find(|format| format.sniff(&probe) == Confidence::Content);
+    let by_name = || {
+        let mut text = FORMATS.iter().copied().filter(|format| format.capabilities().infers_types);
+        text.find(|format| format.sniff(&probe) == Confidence::Name)
+    };
+    Ok(by_content.or_else(by_name).filter(|format| format.name() != than.name()))
+}
+
 /// The format of text without a name: JSON lines if it starts with an object, else CSV.
 #[cfg(feature = "text")]
 fn text_in(head: &[u8]) -> Option<&'static dyn Format> {

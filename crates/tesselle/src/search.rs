@@ -16,12 +16,26 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use tesselle_core::{Predicate, Result, Summary};
+use tesselle_core::{Action, Error, Location, Predicate, Result, Summary};
+use tesselle_tatami::Tatami;
 pub use tesselle_tatami::search::*;
 
 use crate::name::Uri;
 use crate::open::Opener;
+use crate::registry::other_format;
 use crate::run::{RunOn, run_methods};
+
+/// The location of a file or folder that may be tatami. Fails with the name of the format if it is a file of another one;
+/// what is unknown is left to the reader, which reports what is wrong.
+pub fn tatami_location(uri: &str) -> Result<Location> {
+    let location = Uri::parse(uri)?.location;
+    match other_format(&location, &Tatami)? {
+        None => Ok(location),
+        Some(format) => Err(Error::invalid(format!("'{uri}' is {}, not tatami", format.title()))
+            .class("wrong_format")
+            .suggest("build a search segment with {}, or a file with {}", [Action::Index, Action::Convert])),
+    }
+}
 
 /// Builds a search for `query` in the segment at `uri`, or in all segments of a folder.
 pub fn search(uri: impl Into<String>, query: impl Into<String>) -> Search {
@@ -97,7 +111,7 @@ impl Search {
 
     /// Searches.
     pub fn run(self) -> Result<Hits> {
-        let location = Uri::parse(&self.uri)?.location;
+        let location = tatami_location(&self.uri)?;
         let (options, open) = (&self.options, self.opener.open_options());
         tesselle_tatami::search::search(&location, &self.query, options, open, &self.run.driver()?)
     }

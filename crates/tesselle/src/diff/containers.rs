@@ -39,6 +39,9 @@ impl Difference {
         self.tables += found.tables;
         let name = table.escape_debug();
         self.schema.extend(found.schema.into_iter().map(|line| format!("table '{name}': {line}")));
+        self.rounded.extend(
+            found.rounded.into_iter().filter(|column| !self.rounded.contains(column)).collect::<Vec<_>>(),
+        );
         self.rows = (self.rows.0 + found.rows.0, self.rows.1 + found.rows.1);
         self.values += found.values;
         self.unmatched = (self.unmatched.0 + found.unmatched.0, self.unmatched.1 + found.unmatched.1);

@@ -18,6 +18,8 @@ pub struct Difference {
     pub unmatched: (u64, u64),
     /// The first values that differ.
     pub first: Vec<DifferingValue>,
+    /// Columns of floats with fewer digits on one side, compared without a tolerance: values that were rounded there differ.
+    pub rounded: Vec<String>,
 }
 
 impl Difference {

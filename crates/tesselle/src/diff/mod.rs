@@ -89,7 +89,19 @@ fn compare(
             comparison.by_key(&from_left, &from_right, in_order, &key)?
         }
     };
-    Ok(Difference { tables: 1, schema, ..found })
+    let rounded = if options.tolerance.is_none() {
+        shared.into_iter().filter(|name| is_rounded(&left_schema, &right_schema, name)).collect()
+    } else {
+        Vec::new()
+    };
+    Ok(Difference { tables: 1, schema, rounded, ..found })
+}
+
+/// Whether a column is a float on both sides, with fewer digits on one of them.
+fn is_rounded(left: &Schema, right: &Schema, name: &str) -> bool {
+    let of = |schema: &Schema| schema.field_with_name(name).ok().map(|field| field.data_type().clone());
+    let (Some(left), Some(right)) = (of(left), of(right)) else { return false };
+    left.is_floating() && right.is_floating() && left != right
 }
 
 /// The columns by which rows are matched; `None` matches by position, if both sides are ordered.

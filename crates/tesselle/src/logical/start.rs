@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use tesselle_core::fit::check_types;
 use tesselle_core::{
-    Action, Created, Driver, Error, ErrorKind, Fit, Format, Result, Sink, Summary, TypeChange, WriteRequest,
+    Action, Created, Driver, Error, ErrorKind, Format, Hint, Result, Sink, Summary, TypeChange, WriteRequest,
     WriteTarget,
 };
 
@@ -31,92 +30,116 @@ pub fn start(to: &dyn Format, request: WriteRequest, auto_cast: bool, driver: &D
         Err(error) => error,
         started => return started,
     };
-    if let Some(answer) = Answer::to(&refused, &request.schema, true, auto_cast) {
-        match answer.start(to, again(), driver) {
+    let mut answer = Answer::to(&refused, &request.schema, auto_cast);
+    while answer.changes_a_column() {
+        let error = match answer.start(to, again(), driver) {
             Ok(Some(created)) => return Ok(created),
-            // Neither are the stored types those of the format.
-            Err(error) if error.kind() != ErrorKind::Invalid => return Err(error),
-            Ok(None) | Err(_) => {}
+            // A format without a place for the note can still take what it suggests.
+            Ok(None) => {
+                answer.keep_only(|_| false);
+                continue;
+            }
+            Err(error) => error,
+        };
+        if error.kind() != ErrorKind::Invalid || !answer.keeps_a_column() {
+            return Err(error);
         }
+        let still = error.refused_columns();
+        if !still.is_empty() && !answer.keeps_one_of(still) {
+            // Only about columns that have no stored form: the others need no cast.
+            return Err(error);
+        }
+        answer.keep_only(|name| !still.is_empty() && !still.iter().any(|column| column == name));
     }
-    // A format without a place for the note can still take what it suggests.
-    let answer = if auto_cast { Answer::to(&refused, &request.schema, false, true) } else { None };
-    match answer {
-        Some(answer) => answer.start(to, again(), driver)?.ok_or(refused),
-        None => Err(only_casts(to, &refused, again(), driver).unwrap_or(refused)),
-    }
+    Err(refused)
 }
 
-/// The refusal without the columns that would be stored so that they come back, if the others were cast; `None` if that
-/// does not help.
-fn only_casts(to: &dyn Format, refused: &Error, request: WriteRequest, driver: &Driver) -> Option<Error> {
-    let schema = Arc::clone(&request.schema);
-    let answer =
-        Answer::to(refused, &schema, true, true).filter(|answer| !answer.logical.types.is_empty())?;
-    let casts: Vec<TypeChange> = answer.changed.clone();
-    answer.start(to, request, driver).ok().flatten()?;
-    let fits = casts.iter().filter_map(|cast| {
-        let field = schema.field_with_name(&cast.column).ok()?;
-        Some((field, Fit::refused(cast.to.clone())))
-    });
-    check_types(to.name(), fits).err()
-}
-
-/// How the columns that a format refuses are stored.
-#[derive(Default)]
+/// How the columns that a format refuses are stored, decided for each.
 struct Answer {
-    logical: Logical,
-    casts: Vec<(String, DataType)>,
-    changed: Vec<TypeChange>,
+    columns: Vec<Refused>,
+    auto_cast: bool,
+}
+
+/// A column that a format refuses.
+struct Refused {
+    name: String,
+    own: DataType,
+    /// The type in which it is stored so that it comes back, if there is one that the format may have.
+    kept: Option<DataType>,
+    /// The type that the format suggests.
+    instead: DataType,
 }
 
 impl Answer {
-    /// The answer to a refusal: columns are stored so that they come back (`keep`), or cast; `None` where there is no
-    /// answer for one of them.
-    fn to(error: &Error, schema: &Schema, keep: bool, auto_cast: bool) -> Option<Self> {
-        let mut answer = Self::default();
-        for (name, instead) in suggested(error)? {
-            let own = schema.field_with_name(&name).ok()?.data_type();
-            match stored_type(own, &instead).filter(|_| keep) {
-                Some(stored) => {
-                    answer.logical.types.insert(name.clone(), own.clone());
-                    answer.casts.push((name, stored));
-                }
-                None if auto_cast => {
-                    let (column, from, to) = (name.clone(), own.clone(), instead.clone());
-                    answer.changed.push(TypeChange { column, from, to });
-                    answer.casts.push((name, instead));
-                }
-                None => return None,
-            }
+    fn to(error: &Error, schema: &Schema, auto_cast: bool) -> Self {
+        let columns = suggested(error).into_iter().filter_map(|(name, instead)| {
+            let own = schema.field_with_name(&name).ok()?.data_type().clone();
+            Some(Refused { kept: stored_type(&own, &instead), name, own, instead })
+        });
+        Self { columns: columns.collect(), auto_cast }
+    }
+
+    /// The type in which a column is written, if it is not its own.
+    fn target<'a>(&self, column: &'a Refused) -> Option<&'a DataType> {
+        column.kept.as_ref().or_else(|| self.auto_cast.then_some(&column.instead))
+    }
+
+    fn changes_a_column(&self) -> bool {
+        self.columns.iter().any(|column| self.target(column).is_some())
+    }
+
+    fn kept(&self) -> impl Iterator<Item = &Refused> {
+        self.columns.iter().filter(|column| column.kept.is_some())
+    }
+
+    fn keeps_a_column(&self) -> bool {
+        self.kept().next().is_some()
+    }
+
+    fn keeps_one_of(&self, names: &[String]) -> bool {
+        self.kept().any(|column| names.contains(&column.name))
+    }
+
+    /// Gives up the stored form of columns other than these.
+    fn keep_only(&mut self, stays: impl Fn(&str) -> bool) {
+        for column in self.columns.iter_mut().filter(|column| !stays(&column.name)) {
+            column.kept = None;
         }
-        Some(answer)
     }
 
     /// Starts the write; `None` where the format has no place for the note.
-    fn start(self, to: &dyn Format, mut request: WriteRequest, driver: &Driver) -> Result<Option<Created>> {
+    fn start(&self, to: &dyn Format, mut request: WriteRequest, driver: &Driver) -> Result<Option<Created>> {
+        let mut logical = Logical::default();
+        logical.types.extend(self.kept().map(|column| (column.name.clone(), column.own.clone())));
         let schema = self.schema(&request.schema);
         request.schema = Arc::clone(&schema);
-        if !self.logical.types.is_empty() {
-            request.facts.attributes.push(self.logical.attribute());
+        if !logical.types.is_empty() {
+            request.facts.attributes.push(logical.attribute());
         }
         let Created { sink, mut fitted } = to.start(request, driver)?;
-        if !self.logical.types.is_empty() && !fitted.kept.iter().any(|name| name == KEY) {
+        if !logical.types.is_empty() && !fitted.kept.iter().any(|name| name == KEY) {
             // Without the note the columns would come back as something else.
             return Ok(None);
         }
         fitted.kept.retain(|name| name != KEY);
-        fitted.changed.retain(|change| !self.casts.iter().any(|(name, _)| *name == change.column));
-        fitted.changed.extend(self.changed);
+        let changed_here =
+            |name: &str| self.columns.iter().any(|c| c.name == name && self.target(c).is_some());
+        fitted.changed.retain(|change| !changed_here(&change.column));
+        let cast = self.columns.iter().filter(|column| self.auto_cast && column.kept.is_none());
+        fitted.changed.extend(cast.map(|column| TypeChange {
+            column: column.name.clone(),
+            from: column.own.clone(),
+            to: column.instead.clone(),
+        }));
         Ok(Some(Created { sink: Box::new(StoredSink { inner: sink, schema }), fitted }))
     }
 
     fn schema(&self, schema: &Schema) -> SchemaRef {
         let fields = schema.fields().iter().map(|field| {
-            let cast = self.casts.iter().find(|(name, _)| name == field.name());
-            cast.map_or_else(
+            let column = self.columns.iter().find(|column| column.name == *field.name());
+            column.and_then(|column| self.target(column)).map_or_else(
                 || (**field).clone(),
-                |(_, to)| Field::new(field.name(), to.clone(), field.is_nullable()),
+                |to| Field::new(field.name(), to.clone(), field.is_nullable()),
             )
         });
         Arc::new(Schema::new_with_metadata(fields.collect::<Vec<_>>(), schema.metadata().clone()))
@@ -124,11 +147,13 @@ impl Answer {
 }
 
 /// The casts that an error suggests.
-fn suggested(error: &Error) -> Option<Vec<(String, DataType)>> {
-    error.next_step()?.actions().iter().find_map(|action| match action {
+fn suggested(error: &Error) -> Vec<(String, DataType)> {
+    let actions = error.next_step().map_or(&[][..], Hint::actions);
+    let casts = actions.iter().find_map(|action| match action {
         Action::Cast(casts) => Some(casts.clone()),
         _ => None,
-    })
+    });
+    casts.unwrap_or_default()
 }
 
 /// Hands batches on as they are stored.

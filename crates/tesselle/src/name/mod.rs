@@ -95,7 +95,7 @@ fn remote(url: &str) -> Result<Location> {
 #[cfg(not(feature = "cloud"))]
 fn remote(url: &str) -> Result<Location> {
     let message = format!("'{url}' is on an object store, which this build cannot access");
-    Err(Error::unsupported(message).hint("build with the feature 'cloud'"))
+    Err(Error::unsupported(message).hint("use a local copy of the file, or a build with object stores"))
 }
 
 fn is_remote(text: &str) -> bool {

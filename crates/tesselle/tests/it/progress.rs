@@ -2,16 +2,24 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use tesselle::array::MemoryArray;
 use tesselle::core::driver::Progress;
-use tesselle::{ArrayView, Depth, Driver, DriverOptions, convert, create_array, open, verify};
+use tesselle::tatami::{Collection, WriterOptions};
+use tesselle::{
+    ArrayView, Depth, Driver, DriverOptions, Location, OpenOptions, convert, create_array, index, open,
+    verify,
+};
 
 #[derive(Default)]
 struct Counter {
     expected: AtomicU64,
     done: AtomicU64,
+    /// How often something was done.
+    moves: AtomicU64,
+    /// Whether more was done than expected, at any time.
+    exceeded: AtomicBool,
 }
 
 impl Counter {
@@ -27,7 +35,9 @@ impl Progress for Counter {
     }
 
     fn advance(&self, amount: u64) {
-        self.done.fetch_add(amount, Ordering::Relaxed);
+        let done = self.done.fetch_add(amount, Ordering::Relaxed) + amount;
+        self.moves.fetch_add(u64::from(amount > 0), Ordering::Relaxed);
+        self.exceeded.fetch_or(done > self.expected.load(Ordering::Relaxed), Ordering::Relaxed);
     }
 }
 
@@ -125,5 +135,74 @@ fn a_write_of_an_array_moves_and_finishes() {
         create_array(text(&uri), array.clone()).format(format.name()).on(&run).write().unwrap();
         let (expected, done) = counter.both();
         assert_eq!((expected, done), (24_000, 24_000), "{source} to {}", format.name());
+    }
+}
+
+/// Work that moves several times, up to exactly what was expected and never above it.
+fn moves(name: &str, driver: &Driver, work: impl FnOnce(&Driver)) {
+    let counter = Arc::new(Counter::default());
+    work(&driver.with_progress(Arc::clone(&counter) as Arc<dyn Progress>));
+    let (expected, done) = counter.both();
+    assert!(expected > 0 && expected == done, "{name}: {done} of {expected}");
+    assert!(!counter.exceeded.load(Ordering::Relaxed), "{name}: more was done than expected");
+    let moves = counter.moves.load(Ordering::Relaxed);
+    assert!(moves > 3, "{name}: moved {moves} times");
+}
+
+/// Documents as a Parquet file with one row group.
+fn documents(folder: &Path, driver: &Driver) -> PathBuf {
+    let rows: Vec<String> =
+        (0..60_000).map(|i| format!("d{i},word{} word{} stone,{i}", i % 991, i % 13)).collect();
+    let (source, target) = (folder.join("documents.csv"), folder.join("documents.parquet"));
+    std::fs::write(&source, format!("doc_id,body,n\n{}\n", rows.join("\n"))).unwrap();
+    convert(text(&source), text(&target)).on(driver).run().unwrap();
+    target
+}
+
+#[test]
+fn work_on_one_row_group_moves_before_its_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let driver = Driver::try_new(&DriverOptions::default().with_threads(2)).unwrap();
+    let source = documents(folder.path(), &driver);
+    let plain = path("a.tatami");
+    moves("Parquet to tatami", &driver, |run| {
+        convert(text(&source), text(&plain)).set("row_group_rows", "10000").on(run).run().unwrap();
+    });
+    moves("tatami with settings", &driver, |run| {
+        convert(text(&plain), text(&path("b.tatami"))).set("codec", "zstd").on(run).run().unwrap();
+    });
+    moves("an index", &driver, |run| {
+        index(text(&source), text(&path("s.tatami"))).text(["body"]).on(run).run().unwrap();
+    });
+}
+
+#[test]
+fn a_merge_of_files_and_of_segments_moves_and_finishes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let driver = Driver::try_new(&DriverOptions::default().with_threads(2)).unwrap();
+    let source = documents(folder.path(), &driver);
+    for kind in ["files", "segments"] {
+        let place = path(kind);
+        std::fs::create_dir(&place).unwrap();
+        for name in ["a.tatami", "b.tatami"] {
+            let member = place.join(name);
+            if kind == "files" {
+                convert(text(&source), text(&member))
+                    .set("row_group_rows", "10000")
+                    .on(&driver)
+                    .run()
+                    .unwrap();
+            } else {
+                index(text(&source), text(&member)).text(["body"]).on(&driver).run().unwrap();
+            }
+        }
+        let mut collection =
+            Collection::open(&Location::local(&place).unwrap(), &OpenOptions::default()).unwrap();
+        collection.add(&["a.tatami", "b.tatami"]).unwrap();
+        moves(kind, &driver, |run| {
+            collection.merge(&[], "all.tatami", WriterOptions::default(), false, run).unwrap();
+        });
     }
 }

@@ -136,7 +136,7 @@ impl Table for FileTable {
         let dictionaries: u64 = self.dictionaries.iter().map(size).sum();
         let task = |(number, block): (usize, &Block)| -> Box<dyn Task> {
             let memory = size(block).saturating_mul(2).saturating_add(dictionaries);
-            let cost = Cost { pieces: 1, bytes_in: size(block), memory };
+            let cost = Cost { pieces: 1, bytes_in: size(block), memory, rows: 0 };
             Box::new(BatchTask {
                 shared: Arc::clone(&shared),
                 number,

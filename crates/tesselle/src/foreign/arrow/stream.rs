@@ -175,7 +175,7 @@ impl StreamTask {
 impl Task for StreamTask {
     fn cost(&self) -> Cost {
         // The size of its batches is unknown in advance.
-        Cost { pieces: 1, bytes_in: self.size, memory: self.size.min(16 << 20) }
+        Cost { pieces: 1, bytes_in: self.size, memory: self.size.min(16 << 20), rows: 0 }
     }
 
     fn largest_piece(&self) -> u64 {

@@ -6,6 +6,8 @@ use tesselle_core::{Cursor, DType, Error, Location, Result};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Header {
     pub(super) dtype: DType,
+    /// Whether the cells, bytes, are truth values.
+    pub(super) is_bool: bool,
     pub(super) big_endian: bool,
     pub(super) column_major: bool,
     pub(super) shape: Vec<u64>,
@@ -23,12 +25,26 @@ const MAX_HEADER: u64 = 1 << 20;
 
 impl Header {
     pub(super) fn new(dtype: DType, shape: Vec<u64>) -> Self {
-        Self { dtype, big_endian: false, column_major: false, shape, data_offset: 0, version: "1.0" }
+        Self {
+            dtype,
+            is_bool: false,
+            big_endian: false,
+            column_major: false,
+            shape,
+            data_offset: 0,
+            version: "1.0",
+        }
+    }
+
+    /// The header of truth values, which are bytes.
+    pub(super) fn of_bools(shape: Vec<u64>) -> Self {
+        Self { is_bool: true, ..Self::new(DType::U8, shape) }
     }
 
     /// The header in version 1, padded with spaces.
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         let kind = match self.dtype {
+            _ if self.is_bool => 'b',
             dtype if dtype.is_float() => 'f',
             dtype if dtype.is_signed() => 'i',
             _ => 'u',
@@ -93,7 +109,7 @@ impl Header {
             rest.split_once(':').map(|(_, value)| value.trim_start())
         };
         let descr = after("descr").ok_or_else(|| missing("descr"))?;
-        let (dtype, big_endian) = parse_descr(descr)?;
+        let (dtype, is_bool, big_endian) = parse_descr(descr)?;
         let order = after("fortran_order").ok_or_else(|| missing("fortran_order"))?;
         let shape = after("shape").ok_or_else(|| missing("shape"))?;
         let tuple = shape.strip_prefix('(').and_then(|s| s.split_once(')')).map(|(inside, _)| inside);
@@ -108,6 +124,7 @@ impl Header {
             .collect::<Result<Vec<u64>>>()?;
         Ok(Self {
             dtype,
+            is_bool,
             big_endian,
             column_major: order.starts_with("True"),
             shape,
@@ -117,7 +134,8 @@ impl Header {
     }
 }
 
-fn parse_descr(text: &str) -> Result<(DType, bool)> {
+/// The type of a cell, whether it is a truth value, and whether its bytes are in big-endian order.
+fn parse_descr(text: &str) -> Result<(DType, bool, bool)> {
     let unsupported = |shown: &str| {
         Error::unsupported(format!("npy element type {shown} is not a plain number"))
             .hint("integers of 8 to 64 bits, floats of 16 to 64 bits and booleans can be read")
@@ -140,8 +158,8 @@ fn parse_descr(text: &str) -> Result<(DType, bool)> {
         _ => return Err(unsupported(descr)),
     };
     match order {
-        "<" | "|" | "=" => Ok((dtype, false)),
-        ">" => Ok((dtype, true)),
+        "<" | "|" | "=" => Ok((dtype, kind == "b1", false)),
+        ">" => Ok((dtype, kind == "b1", true)),
         _ => Err(unsupported(descr)),
     }
 }
@@ -163,6 +181,10 @@ mod tests {
                 .unwrap()
                 .contains("'|u1', 'fortran_order': False, 'shape': (7,), }")
         );
+        let bools = Header::of_bools(vec![7]).to_bytes();
+        let text = std::str::from_utf8(&bools[10..]).unwrap();
+        assert!(text.contains("'descr': '|b1'"));
+        assert_eq!(Header::parse(text, 0).unwrap(), Header::of_bools(vec![7]));
     }
 
     #[test]

@@ -17,9 +17,10 @@ use tesselle_core::{Action, ArrayView, DType, Driver, Error, Region, Result, Sin
 /// Bytes assembled at a time.
 const BAND: u64 = 32 << 20;
 
-/// Writes a region of `array`.
+/// Writes a region of `array`, whose cells may be truth values.
 fn write_array(
     array: &dyn ArrayView,
+    is_bool: bool,
     region: &Region,
     mut out: Box<dyn Staged>,
     driver: &Driver,
@@ -27,7 +28,9 @@ fn write_array(
     let too_large = || Error::limit("the array exceeds the address space");
     let cells = region.cells().ok_or_else(too_large)?;
     cells.checked_mul(array.dtype().size() as u64).ok_or_else(too_large)?;
-    out.write(&Header::new(array.dtype(), region.shape()).to_bytes())?;
+    let shape = region.shape();
+    let header = if is_bool { Header::of_bools(shape) } else { Header::new(array.dtype(), shape) };
+    out.write(&header.to_bytes())?;
     if cells > 0 {
         Bands { array, most: BAND, buffer: Vec::new(), out: &mut *out, driver }.write(region, 0)?;
     }
@@ -80,18 +83,21 @@ impl Bands<'_> {
     }
 }
 
-/// Accepts batches of one numeric column and writes them as a vector.
+/// Accepts batches of one column of numbers or truth values and writes them as a vector.
 fn column_sink(mut out: Box<dyn Staged>, field: &Field) -> Result<Box<dyn Sink>> {
-    let dtype = DType::from_arrow(field.data_type());
-    let dtype = dtype.ok_or_else(|| Error::internal("a column is not numeric"))?;
+    let header = match DType::from_arrow(field.data_type()) {
+        Some(dtype) => Header::new(dtype, vec![0]),
+        None if *field.data_type() == DataType::Boolean => Header::of_bools(vec![0]),
+        None => return Err(Error::internal("a column is not numeric")),
+    };
     // The length is known at the end; the header keeps its size and is rewritten then.
-    out.write(&Header::new(dtype, vec![0]).to_bytes())?;
-    Ok(Box::new(ColumnSink { out, dtype, rows: 0 }))
+    out.write(&header.to_bytes())?;
+    Ok(Box::new(ColumnSink { out, header, rows: 0 }))
 }
 
 struct ColumnSink {
     out: Box<dyn Staged>,
-    dtype: DType,
+    header: Header,
     rows: u64,
 }
 
@@ -107,7 +113,8 @@ impl Sink for ColumnSink {
     }
 
     fn finish(mut self: Box<Self>) -> Result<Summary> {
-        self.out.write_at(0, &Header::new(self.dtype, vec![self.rows]).to_bytes())?;
+        let header = Header { shape: vec![self.rows], ..self.header };
+        self.out.write_at(0, &header.to_bytes())?;
         Ok(Summary { rows: self.rows, bytes: self.out.commit()?, pieces: 1, ..Summary::default() })
     }
 }
@@ -119,6 +126,7 @@ pub(super) fn little_endian(column: &ArrayRef) -> Result<Vec<u8>> {
         };
     }
     match column.data_type() {
+        DataType::Boolean => Ok(column.as_boolean().values().iter().map(u8::from).collect()),
         DataType::Int8 => bytes!(Int8Type),
         DataType::Int16 => bytes!(Int16Type),
         DataType::Int32 => bytes!(Int32Type),

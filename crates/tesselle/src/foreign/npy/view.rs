@@ -57,6 +57,11 @@ impl NpyArray {
         self.header.data_offset
     }
 
+    /// Whether the cells are truth values.
+    pub(super) fn is_bool(&self) -> bool {
+        self.header.is_bool
+    }
+
     /// The version of the file.
     pub(super) fn version(&self) -> &'static str {
         self.header.version

@@ -255,7 +255,8 @@ fn cost(group: &RowGroupMetaData, mask: &ProjectionMask, rows: usize, batch_rows
     let share = |bytes: u64| (u128::from(bytes) * rows as u128 / u128::from(all)) as u64;
     // Encoded values grow when they are decoded, dictionaries most.
     let batch = decoded.saturating_mul(4) / all * (batch_rows.min(rows) as u64);
-    Cost { pieces: 1, bytes_in: share(stored), memory: share(stored).saturating_add(batch) }
+    let memory = share(stored).saturating_add(batch);
+    Cost { pieces: 1, bytes_in: share(stored), memory, rows: rows as u64 }
 }
 
 fn row_count(group: &RowGroupMetaData) -> Result<usize> {

@@ -175,7 +175,7 @@ impl<S: Syntax> Table for TextTable<S> {
                 rows: scan.batch_rows.unwrap_or(BATCH_ROWS),
                 block: block.clone(),
                 // Numbers take more space as text than decoded, and batches are returned one by one.
-                cost: Cost { pieces: 1, bytes_in: size, memory: size.saturating_mul(2) },
+                cost: Cost { pieces: 1, bytes_in: size, memory: size.saturating_mul(2), rows: 0 },
                 text: None,
             })
         };
