@@ -9,7 +9,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 class Suite:
     """The jobs of one format: a title, how much work it is, and each engine's command."""
 
-    ENGINES = ("tesselle", "tiledb")
+    # `zstd alone`: the filters of a compressed write without anything else, which no writer can beat.
+    ENGINES = ("tesselle", "tiledb", "zstd alone")
     DENSE_BYTES = 4096 * 4096 * 8
     CELLS = 5_000_000
     STRINGS = 1_000_000
@@ -44,4 +45,8 @@ class Suite:
     def command(self, engine, job):
         if engine == "tesselle":
             return [self.release / "ours-tiledb", job, self.folder]
+        if engine == "zstd alone":
+            verb, kind = job.split("-", 1)
+            compressed = verb == "write" and kind in ("dense-zstd", "dense-shuffle")
+            return [self.release / "ours-tiledb", f"codec-{kind}", self.folder] if compressed else None
         return [sys.executable, HERE / "tiledb_python.py", job, self.folder]

@@ -4,12 +4,15 @@ mod data;
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type};
 use arrow_array::{Array, RecordBatch};
 use compare_harness::{arguments, report, report_after};
 use data::{SPACE, TILE, columns, numbers, side, strings};
+use tesselle_codec::compress::{Compressor, compress};
+use tesselle_codec::shuffle::byteshuffle;
 use tesselle_core::array::read_region;
 use tesselle_core::{
     ArrayView, Container, Driver, DriverOptions, Format, Location, OpenOptions, Region, Scan, Span, driver,
@@ -78,6 +81,41 @@ fn write(array: &ArrayWriter, kind: &str, batch: &RecordBatch) {
     }
 }
 
+/// Bytes of a chunk of a tile, the unit that filters see.
+const CHUNK_BYTES: usize = 1 << 16;
+
+/// What no writer of the same bytes can beat: the filters of a dense write alone, in memory that is there already, with
+/// both threads busy from the first chunk to the last.
+fn codec_alone(folder: &Path, kind: &str) {
+    let cells = columns(folder, kind);
+    let cells = cells.column(0).as_primitive::<Float64Type>();
+    let (side, tile) = (side() as usize, TILE as usize);
+    let tile_bytes = |number: usize| -> Vec<u8> {
+        let (row, column) = (number / (side / tile) * tile, number % (side / tile) * tile);
+        let line = |y: usize| &cells.values()[(row + y) * side + column..][..tile];
+        (0..tile).flat_map(line).flat_map(|cell| cell.to_le_bytes()).collect()
+    };
+    let tiles: Vec<Vec<u8>> = (0..(side / tile).pow(2)).map(tile_bytes).collect();
+    report_after(3, || (), || {
+        let next = AtomicUsize::new(0);
+        let work = || {
+            let (mut shuffled, mut packed) = (vec![0; CHUNK_BYTES], Vec::new());
+            while let Some(tile) = tiles.get(next.fetch_add(1, Ordering::Relaxed)) {
+                for chunk in tile.chunks(CHUNK_BYTES) {
+                    packed.clear();
+                    let mut chunk = chunk;
+                    if kind.ends_with("shuffle") {
+                        byteshuffle(8, chunk, &mut shuffled).expect("whole cells");
+                        chunk = &shuffled;
+                    }
+                    compress(Compressor::Zstd, Some(3), chunk, &mut packed).expect("zstd takes all bytes");
+                }
+            }
+        };
+        std::thread::scope(|scope| (0..2).for_each(|_| drop(scope.spawn(work))));
+    });
+}
+
 /// The sum of floats in several lanes, as numpy adds them: a single sum would wait for each addition.
 fn sum_of(values: &[f64]) -> f64 {
     let (groups, rest) = values.as_chunks::<8>();
@@ -127,6 +165,7 @@ fn main() {
                 pool.install(|| write(array, kind, &batch));
             });
         }
+        "codec" => codec_alone(&folder, kind),
         "read" if kind.starts_with("dense") => report(3, || {
             let mut out = huge_buffer((side * side * 8) as usize);
             read_region(&*view(&base, &pool), &Region::whole(&[side, side]), &mut out, &pool).unwrap();
