@@ -161,7 +161,7 @@ pub(crate) struct ResourceArgs {
     threads: Option<usize>,
 
     /// Memory for decoding in progress, e.g. 512MiB or 2GB [default: a quarter of the free memory]
-    #[arg(long, global = true, value_name = "SIZE", value_parser = parse_size)]
+    #[arg(long, global = true, value_name = "SIZE", value_parser = tesselle::core::parse_size)]
     memory_limit: Option<u64>,
 }
 
@@ -198,31 +198,6 @@ pub(crate) fn parse_condition(text: &str) -> Result<Predicate> {
     })
 }
 
-/// `512MiB`, `2GB`, `1000`.
-fn parse_size(text: &str) -> std::result::Result<u64, String> {
-    const UNITS: [(&str, u64); 10] = [
-        ("KiB", 1 << 10),
-        ("MiB", 1 << 20),
-        ("GiB", 1 << 30),
-        ("KB", 1_000),
-        ("MB", 1_000_000),
-        ("GB", 1_000_000_000),
-        ("K", 1 << 10),
-        ("M", 1 << 20),
-        ("G", 1 << 30),
-        ("B", 1),
-    ];
-    let lower = text.trim().to_ascii_lowercase();
-    let unit = UNITS
-        .iter()
-        .find_map(|(name, factor)| lower.strip_suffix(&name.to_ascii_lowercase()).map(|n| (n, *factor)));
-    let (number, factor) = unit.unwrap_or((&lower, 1));
-    let number = number.trim().parse::<f64>().ok().filter(|n| n.is_finite() && *n >= 0.0);
-    number
-        .map(|n| (n * factor as f64) as u64)
-        .ok_or_else(|| "a size must be a number with a unit, e.g. 512MiB or 2GB".to_owned())
-}
-
 fn parse_delimiter(text: &str) -> Result<u8> {
     TextOptions::delimiter(text)
 }
@@ -244,18 +219,5 @@ pub(crate) fn types(text: Option<&str>) -> Result<Vec<(String, DataType)>> {
             tesselle::parse_types(&read.map_err(|e| Error::io(format!("cannot read '{text}'"), e))?)
         }
         Some(text) => tesselle::parse_types(text),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_are_parsed_in_common_notations() {
-        assert_eq!(parse_size("512MiB"), Ok(512 << 20));
-        assert_eq!(parse_size("2gb"), Ok(2_000_000_000));
-        assert_eq!(parse_size("1.5K"), Ok(1536));
-        assert!(parse_size("lots").is_err());
     }
 }

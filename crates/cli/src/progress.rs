@@ -1,5 +1,7 @@
 //! A progress bar: only on a terminal, and only for work that takes a while.
 
+use std::io::IsTerminal as _;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -12,90 +14,152 @@ const PATIENCE: Duration = Duration::from_millis(700);
 /// The visible bar, which is removed before anything else is printed.
 static SHOWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
-/// A bar that appears once the work has taken a while.
-pub(crate) struct Bar {
+/// How often something was printed: a bar does not appear below the result of its work.
+static CLEARED: AtomicU64 = AtomicU64::new(0);
+
+/// A bar that appears once the work has taken a while, whether or not any of it is done by then.
+pub(crate) struct Bar(Arc<Shared>);
+
+/// What a bar shares with its timer.
+struct Shared {
     bar: ProgressBar,
+    target: fn() -> ProgressDrawTarget,
+    patience: Duration,
     state: Mutex<BarState>,
 }
 
 /// Since when the work runs, and whether its bar is on the screen.
 struct BarState {
     started: Instant,
+    cleared: u64,
+    /// Distinguishes this work from earlier work of the same bar.
+    work: u64,
+    timer: Timer,
     shown: Shown,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
+enum Timer {
+    /// Nobody would see the bar.
+    Never,
+    NotYet,
+    Started,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shown {
     NotYet,
     Yes,
     Never,
 }
 
+impl BarState {
+    fn new(work: u64, timer: Timer) -> Self {
+        let cleared = CLEARED.load(Ordering::Relaxed);
+        Self { started: Instant::now(), cleared, work, timer, shown: Shown::NotYet }
+    }
+}
+
 impl Bar {
     /// A bar with this label.
     pub(crate) fn new(words: &str) -> Arc<Self> {
-        Arc::new(Self::on(words, ProgressDrawTarget::hidden()))
+        let timer = if std::io::stderr().is_terminal() { Timer::NotYet } else { Timer::Never };
+        Arc::new(Self::on(words, timer, ProgressDrawTarget::stderr, PATIENCE))
     }
 
-    fn on(words: &str, target: ProgressDrawTarget) -> Self {
+    fn on(words: &str, timer: Timer, target: fn() -> ProgressDrawTarget, patience: Duration) -> Self {
         // The expected total is accumulated from zero: a bar without a length would never get one.
-        let bar = ProgressBar::with_draw_target(Some(0), target);
+        let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::hidden());
         bar.set_message(words.to_owned());
         let template = "{msg} {wide_bar} {bytes}/{total_bytes} {bytes_per_sec} {eta}";
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
-        Self { bar, state: Mutex::new(BarState { started: Instant::now(), shown: Shown::NotYet }) }
-    }
-
-    fn state(&self) -> MutexGuard<'_, BarState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        Self(Arc::new(Shared { bar, target, patience, state: Mutex::new(BarState::new(0, timer)) }))
     }
 
     /// Begins with other work: nothing is expected yet, and nothing done.
     #[cfg(feature = "sql")]
     pub(crate) fn restart(&self) {
         clear();
-        self.bar.reset();
-        self.bar.set_length(0);
-        *self.state() = BarState { started: Instant::now(), shown: Shown::NotYet };
+        self.0.bar.reset();
+        self.0.bar.set_length(0);
+        let mut state = self.0.state();
+        let timer = if state.timer == Timer::Never { Timer::Never } else { Timer::NotYet };
+        *state = BarState::new(state.work + 1, timer);
     }
 
     /// Takes the bar off the screen until other work begins.
     #[cfg(feature = "sql")]
     pub(crate) fn hide(&self) {
         clear();
-        self.state().shown = Shown::Never;
+        self.0.state().shown = Shown::Never;
+    }
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, BarState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn show(&self, state: &mut BarState) {
+        if state.shown == Shown::NotYet {
+            state.shown = Shown::Yes;
+            self.bar.set_draw_target((self.target)());
+            self.bar.tick();
+            *SHOWN.lock().unwrap_or_else(PoisonError::into_inner) = Some(self.bar.clone());
+        }
     }
 }
 
 /// Removes the bar: the work is done, or something is about to be printed.
 pub(crate) fn clear() {
+    CLEARED.fetch_add(1, Ordering::Relaxed);
     let shown = SHOWN.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(bar) = shown {
         bar.finish_and_clear();
     }
 }
 
+/// Shows the bar after a while, unless the work has ended or something was printed.
+fn start_timer(shared: &Arc<Shared>, work: u64) {
+    let (patience, shared) = (shared.patience, Arc::downgrade(shared));
+    let wait = move || {
+        std::thread::sleep(patience);
+        let Some(shared) = shared.upgrade() else { return };
+        let mut state = shared.state();
+        if state.work == work && state.cleared == CLEARED.load(Ordering::Relaxed) {
+            shared.show(&mut state);
+        }
+    };
+    // Without a thread for it, the bar appears as soon as some work is done.
+    drop(std::thread::Builder::new().name("progress".to_owned()).spawn(wait));
+}
+
 impl Progress for Bar {
     fn expect(&self, total: u64) {
-        self.bar.inc_length(total);
+        self.0.bar.inc_length(total);
+        let mut state = self.0.state();
+        if state.timer == Timer::NotYet {
+            state.timer = Timer::Started;
+            start_timer(&self.0, state.work);
+        }
     }
 
     fn advance(&self, amount: u64) {
-        self.bar.inc(amount);
-        let mut state = self.state();
-        if state.shown == Shown::NotYet && state.started.elapsed() > PATIENCE {
-            state.shown = Shown::Yes;
-            self.bar.set_draw_target(ProgressDrawTarget::stderr());
-            *SHOWN.lock().unwrap_or_else(PoisonError::into_inner) = Some(self.bar.clone());
+        self.0.bar.inc(amount);
+        let mut state = self.0.state();
+        if state.shown == Shown::NotYet && state.started.elapsed() > self.0.patience {
+            self.0.show(&mut state);
         }
     }
 }
 
 impl Drop for Bar {
     fn drop(&mut self) {
-        self.bar.finish_and_clear();
+        // Its timer may still run.
+        self.0.state().shown = Shown::Never;
+        self.0.bar.finish_and_clear();
     }
 }
 
@@ -109,9 +173,9 @@ mod tests {
         bar.expect(300);
         bar.expect(700);
         bar.advance(250);
-        assert_eq!((bar.bar.length(), bar.bar.position()), (Some(1000), 250));
+        assert_eq!((bar.0.bar.length(), bar.0.bar.position()), (Some(1000), 250));
         bar.advance(750);
-        assert_eq!(bar.bar.length(), Some(bar.bar.position()));
+        assert_eq!(bar.0.bar.length(), Some(bar.0.bar.position()));
     }
 
     #[cfg(feature = "sql")]
@@ -122,6 +186,20 @@ mod tests {
         bar.advance(10);
         bar.restart();
         bar.expect(7);
-        assert_eq!((bar.bar.length(), bar.bar.position()), (Some(7), 0));
+        assert_eq!((bar.0.bar.length(), bar.0.bar.position()), (Some(7), 0));
+    }
+
+    #[test]
+    fn a_bar_appears_before_any_work_is_done() {
+        let bar = Bar::on("x", Timer::NotYet, ProgressDrawTarget::hidden, Duration::ZERO);
+        assert_eq!(bar.0.state().shown, Shown::NotYet);
+        bar.expect(10);
+        // Another test may clear the screen meanwhile, which stops this timer.
+        while bar.0.state().shown == Shown::NotYet && bar.0.state().cleared == CLEARED.load(Ordering::Relaxed)
+        {
+            std::thread::yield_now();
+        }
+        let is_cleared = bar.0.state().cleared != CLEARED.load(Ordering::Relaxed);
+        assert!(is_cleared || bar.0.state().shown == Shown::Yes);
     }
 }

@@ -34,6 +34,8 @@ pub(crate) fn word(action: &Action) -> String {
         Action::Convert => "'tess convert'".to_owned(),
         Action::Deleted => "'tess cat --deleted'".to_owned(),
         Action::InPlace => "--in-place".to_owned(),
+        Action::Append => "'tess append'".to_owned(),
+        Action::Delete => "'tess tsfile delete', 'tess tiledb delete' or 'tess tatami delete'".to_owned(),
         other => other.neutral(),
     }
 }

@@ -33,8 +33,10 @@ Examples:
 Formats: tet, tiledb, tsfile, tatami; parquet, arrow, csv, jsonl, npy, zarr.
 Several inputs, or a quoted pattern, are concatenated if OUTPUT has the file name
 extension of a format. With --to, each input is written to a file of its own in
-the folder OUTPUT, and so is each table of a single container. A file that fails
-does not stop the others; the exit code is then 1. If columns have types that the
+the folder OUTPUT, and so is each table of a single container. A single table
+is written to the file OUTPUT. A folder of TsFiles is one container, merged by
+time; 'folder/*.tsfile' converts each file. A file that fails does not stop the
+others; the exit code is then 1. If columns have types that the
 target cannot store, one error lists all of them with the casts that help;
 --auto-cast applies these casts. Decimals, dates and times keep their types.")]
 pub(crate) struct Convert {

@@ -116,6 +116,13 @@ fn text(difference: &Difference) -> String {
         let rows = format::counted(difference.rows.0, "row");
         let _ = writeln!(text, "the values of the columns that both have are equal: {rows}");
     }
+    if let Some(column) = difference.rounded.first().filter(|_| difference.values > 0) {
+        let _ = writeln!(
+            text,
+            "column {} has fewer digits on one side: --tolerance 0.00001% ignores the rounding of 32-bit floats",
+            quoted(Some(column))
+        );
+    }
     for value in &difference.first {
         let place = match &value.row {
             RowPlace::Number(row) => format!("row {row}"),

@@ -15,7 +15,8 @@ impl Reference {
     pub(crate) fn run(command: &Command) -> Result<Outcome> {
         let mut text = String::from(
             "# Command line reference\n\nWritten by `tess reference` from the definitions that `--help` shows; a test \
-             keeps it current.\n\nExit codes: 0 fine, 1 the data is bad (or two tables differ), 2 the call is wrong, 3 I/O failed.\n",
+             keeps it current.\n\nExit codes: 0 fine, 1 the data is bad (or two tables differ), 2 the call is wrong, 3 I/O failed,\n\
+             130 and 143 ended by a signal (Ctrl-C, SIGTERM).\n",
         );
         page(&mut text, command, "tess", 2);
         out::print(&text)?;

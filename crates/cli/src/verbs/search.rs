@@ -8,7 +8,6 @@ use tesselle::search::{Boosts, Hits, SearchOptions, Syntax};
 use tesselle::{Predicate, Result};
 
 use crate::args::{ReadArgs, ResourceArgs, parse_condition};
-use crate::verbs::tatami::given;
 use crate::{Outcome, format, out};
 
 /// Search a segment, or a folder of segments, for words
@@ -100,7 +99,6 @@ impl Search {
     }
 
     pub(crate) fn run(self, resources: &ResourceArgs) -> Result<Outcome> {
-        given::location(&self.uri)?;
         let options = SearchOptions::default()
             .with_k(self.k)
             .with_offset(self.offset)

@@ -314,7 +314,27 @@ fn a_page_shows_every_extent_and_is_self_contained() {
                 assert_eq!(piece[6], extent["content"]);
             }
         }
-        assert!(!data["encodings"].as_array().unwrap().is_empty(), "{}", container.display());
+        let encodings = data["encodings"].as_array().unwrap();
+        assert!(!encodings.is_empty(), "{}", container.display());
+        // A click on an encoding shows parts of the map.
+        let name = |number: &serde_json::Value| &data["names"][number.as_u64().unwrap() as usize];
+        let is_of = |piece: &serde_json::Value, one: &serde_json::Value| {
+            let is_data = data["roles"][piece[2].as_u64().unwrap() as usize] == "data";
+            let found = match one["of"].as_str().unwrap() {
+                "table" => name(&piece[4]) == &one["column"],
+                "times" => piece[3] != 0 && piece[4] != 0 && piece[5] == 0,
+                _ => name(&piece[5]) == &one["column"],
+            };
+            is_data && found
+        };
+        for one in encodings {
+            let mut pieces = files.0.iter().flat_map(|file| file["pieces"].as_array().unwrap());
+            assert!(pieces.any(|piece| is_of(piece, one)), "{}: {one}", container.display());
+        }
+        if container.ends_with("points.tiledb") {
+            let x = encodings.iter().find(|one| one["column"] == "x").unwrap();
+            assert_eq!(x["encoding"], "zstd", "a dimension has the filters of the coordinates");
+        }
     }
 }
 

@@ -121,6 +121,32 @@ fn columns_that_do_not_fit_are_listed_at_once_and_cast_on_demand() {
         fine(&["cat", path(&target), "--columns", "price,in stock", "--as", "csv"]),
         "price,in stock\n2.50,1\n"
     );
+    // A column that cannot be stored at all does not make others lose their types, nor does one that needs a cast.
+    let parts = folder.path().join("parts.parquet");
+    let query = format!(
+        "COPY (SELECT CAST(2.5 AS DECIMAL(12,2)) AS quantity, 'x' AS comment, \
+         CAST(7.5 AS DECIMAL(30,1)) AS big, arrow_cast(5, 'Timestamp(Nanosecond, None)') AS at) TO '{}'",
+        parts.display()
+    );
+    fine(&["sql", &query]);
+    let target = folder.path().join("parts.tet");
+    let error = fails(&["convert", path(&parts), path(&target), "--columns", "quantity,comment"], 2);
+    assert!(error.contains("'comment'") && !error.contains("quantity"), "{error}");
+    let error = fails(&["convert", path(&parts), path(&target)], 2);
+    assert!(error.contains("--cast big=float64") && error.contains("exclude comment"), "{error}");
+    assert!(!error.contains("quantity") && !error.contains("'at'"), "{error}");
+    fine(&["convert", path(&parts), path(&target), "--columns", "quantity,big,at", "--auto-cast"]);
+    let types = format!(
+        "SELECT arrow_typeof(quantity) AS q, arrow_typeof(big) AS b, arrow_typeof(at) AS t FROM '{}'",
+        target.display()
+    );
+    assert_eq!(
+        fine(&["sql", &types, "--as", "line"])
+            .lines()
+            .map(|line| line.split_once(" = ").map_or(line, |(_, value)| value).trim())
+            .collect::<Vec<_>>(),
+        ["Decimal128(12, 2)", "Float64", "Timestamp(ns)"]
+    );
     // A column without any value has no type.
     let empty = folder.path().join("empty.csv");
     std::fs::write(&empty, "id,note\n1,\n2,\n").unwrap();
@@ -651,6 +677,134 @@ fn a_difference_of_types_alone_says_that_the_values_are_equal() {
     let shown = text(&out.stdout);
     assert!(shown.contains("'price' is Decimal128(15, 2) on the left"), "{shown}");
     assert!(shown.ends_with("the values of the columns that both have are equal: 1 row\n"), "{shown}");
+}
+
+#[test]
+fn refusals_name_what_is_wrong_and_what_exists() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    std::fs::create_dir(at("old.zarr")).unwrap();
+    std::fs::write(at("old.zarr/.zarray"), "{\"zarr_format\": 2}").unwrap();
+    let error = fails(&["convert", path(&at("old.zarr")), path(&at("x.tet"))], 1);
+    assert!(error.contains("version 2") && error.contains("zarr_format=3"), "{error}");
+    std::fs::write(at("a.csv"), "x\n1\n2\n").unwrap();
+    let error = fails(&["tiledb", "write", path(&at("nosuch")), path(&at("a.csv"))], 2);
+    assert!(error.contains("nosuch"), "{error}");
+    let error = fails(&["convert", path(&at("a.csv")), path(&at("x.tet")), "--cast", "x=integer"], 2);
+    assert!(error.contains("'integer' does not exist") && error.contains("int64, uint8"), "{error}");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_page_is_not_written_to_a_terminal() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("a.csv");
+    std::fs::write(&file, "x\n1\n").unwrap();
+    let call = format!("{} sketch --html {}", env!("CARGO_BIN_EXE_tess"), file.display());
+    // A terminal of its own, where the system has the tool for one.
+    let out = std::process::Command::new("script").args(["-qec", &call, "/dev/null"]).output();
+    let Ok(out) = out else { return };
+    let shown = text(&out.stdout);
+    assert!(shown.contains("not written to a terminal; write it to a file with -o FILE"), "{shown}");
+    assert_eq!(out.status.code(), Some(2));
+}
+
+#[test]
+fn a_series_that_is_rewritten_has_one_time_and_loses_no_encryption() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    std::fs::write(at("a.csv"), "time,speed\n1,0.5\n2,0.25\n").unwrap();
+    let first = support::json_of(&["convert", path(&at("a.csv")), path(&at("a.tsfile"))]);
+    assert_eq!(first["changed_types"].as_array().unwrap().len(), 1, "{first}");
+    for (to, more) in [
+        ("b.tsfile", &["--set", "compression=ZSTD"][..]),
+        ("c.tsfile", &["--upgrade"]),
+        ("d.tsfile", &["--limit", "1"]),
+    ] {
+        let (source, target) = (at("a.tsfile"), at(to));
+        let report = support::json_of(&[&["convert", path(&source), path(&target)], more].concat());
+        assert_eq!(report["changed_types"], serde_json::json!([]), "{to}: {report}");
+        assert_eq!(report["metadata"]["lost"], serde_json::json!([]), "{to}: {report}");
+    }
+}
+
+#[test]
+fn floats_are_compared_with_decimal_literals_in_every_format() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("a.csv");
+    std::fs::write(&source, "id,f\n1,0.1\n2,0.25\n3,2.5\n").unwrap();
+    for (name, settings) in [("a.tatami", &[][..]), ("a.tiledb", &["--set", "dims=id"])] {
+        let target = folder.path().join(name);
+        let target = path(&target);
+        fine(&[&["convert", path(&source), target], settings].concat());
+        for (condition, ids) in
+            [("f = 0.1", "1\n"), ("f <= 0.1", "1\n"), ("f IN (0.1, 2.5)", "1\n3\n"), ("f > 0.10", "2\n3\n")]
+        {
+            let want = format!("id\n{ids}");
+            let query = format!("SELECT id FROM '{target}' WHERE {condition} ORDER BY id");
+            assert_eq!(fine(&["sql", &query, "--as", "csv"]), want, "{name}: {condition}");
+            let rows = fine(&["cat", target, "--where", condition, "--columns", "id", "--as", "csv"]);
+            assert_eq!(rows, want, "{name}: {condition}");
+        }
+    }
+}
+
+/// A folder of TsFiles is one container; a pattern is many files.
+#[test]
+fn a_folder_of_series_is_one_input_and_a_pattern_is_many() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    std::fs::create_dir(at("series")).unwrap();
+    for (name, rows) in [("a", "1,0.5\n2,0.25\n"), ("b", "3,0.75\n")] {
+        let source = at("a.csv");
+        std::fs::write(&source, format!("time,speed\n{rows}")).unwrap();
+        fine(&["convert", path(&source), path(&at("series").join(format!("{name}.tsfile")))]);
+    }
+    fine(&["convert", path(&at("series")), path(&at("one")), "--to", "parquet"]);
+    let count = format!("SELECT count(*) AS n FROM '{}'", at("one").display());
+    assert_eq!(fine(&["sql", &count, "--as", "csv"]), "n\n3\n");
+    let pattern = format!("{}/*.tsfile", at("series").display());
+    fine(&["convert", &pattern, path(&at("many")), "--to", "parquet"]);
+    assert!(at("many/a.parquet").is_file() && at("many/b.parquet").is_file());
+}
+
+#[test]
+fn sizes_of_settings_have_units() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("a.csv");
+    std::fs::write(&source, "time,speed\n1,0.5\n2,0.25\n").unwrap();
+    for (name, sizes) in [
+        ("a.tsfile", &["group_bytes=4GiB", "page_bytes=64KiB"][..]),
+        ("a.tatami", &["row_group_bytes=1MiB", "blob_run_bytes=1.5MB", "blob_buffer_bytes=8 MiB"]),
+        ("a.tet", &["budget_bytes=1GB"]),
+    ] {
+        let target = folder.path().join(name);
+        let sets: Vec<&str> = sizes.iter().flat_map(|size| ["--set", size]).collect();
+        fine(&[&["convert", path(&source), path(&target)], &sets[..]].concat());
+        let wrong = format!("{}=many", sizes[0].split('=').next().unwrap());
+        let error = fails(&["convert", path(&source), path(&target), "--force", "--set", &wrong], 2);
+        assert!(error.contains("is not a size; a size must be a number with a unit"), "{error}");
+    }
+}
+
+#[test]
+fn rounded_floats_differ_with_a_hint() {
+    let folder = tempfile::tempdir().unwrap();
+    let (rows, series) = (folder.path().join("a.csv"), folder.path().join("a.tsfile"));
+    std::fs::write(&rows, "time,speed\n1,0.1\n2,0.2\n3,0.5\n").unwrap();
+    fine(&["convert", path(&rows), path(&series), "--cast", "speed=float32", "--cast", "time=timestamp_ms"]);
+    let call = ["diff", path(&rows), path(&series), "--columns", "speed"];
+    let out = tess(&call);
+    let shown = text(&out.stdout);
+    assert!(shown.contains("2 values differ\n") && shown.contains("--tolerance 0.00001%"), "{shown}");
+    let out = tess(&[&call[..], &["--tolerance", "0.00001%"]].concat());
+    let shown = text(&out.stdout);
+    assert!(!shown.contains("differ\n") && !shown.contains("--tolerance"), "{shown}");
+    // Other differences are not about rounding.
+    let other = folder.path().join("b.csv");
+    std::fs::write(&other, "time,speed\n1,0.1\n2,0.3\n3,0.5\n").unwrap();
+    let shown = text(&tess(&["diff", path(&rows), path(&other)]).stdout);
+    assert!(shown.contains("1 value differs") && !shown.contains("--tolerance"), "{shown}");
 }
 
 /// States are named by times before now as well.

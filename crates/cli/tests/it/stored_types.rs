@@ -94,14 +94,19 @@ fn single_rows_and_collections_have_the_types_of_their_columns() {
 fn members_of_a_collection_that_store_other_types_alike_are_told_apart() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
-    for (name, scale) in [("a", 2), ("b", 4)] {
+    let write = |name: &str, scale: u8| {
         let query = format!("SELECT CAST(1 AS DECIMAL(9,{scale})) AS price");
-        let source = at(&format!("{name}.parquet"));
+        let source = at(&format!("{scale}-{name}.parquet"));
         fine(&["sql", &format!("COPY ({query}) TO '{}'", path(&source)), "--as", "csv"]);
-        fine(&["convert", path(&source), path(&at(&format!("{name}.tatami")))]);
-    }
+        fine(&["convert", path(&source), path(&at(name)), "--force"]);
+    };
+    write("a.tatami", 2);
+    write("b.tatami", 2);
     let shelf = path(folder.path());
     fine(&["tatami", "collection", "add", shelf, "a.tatami", "b.tatami"]);
+    write("b.tatami", 4);
+    let error = refused(&["tatami", "collection", "add", shelf, "b.tatami"]);
+    assert!(error.contains("recorded to have other types"), "{error}");
     let out = tess(&["cat", shelf]);
     assert_eq!(out.status.code(), Some(1), "{}", text(&out.stdout));
     assert!(text(&out.stderr).contains("member 'b.tatami' differ"), "{}", text(&out.stderr));

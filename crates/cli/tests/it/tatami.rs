@@ -127,6 +127,10 @@ fn a_collection_is_kept_searched_and_merged() {
     assert_eq!((&info["flags"][0], &info["flags"][1]), (&json!("sorted"), &json!("blobs")));
     assert_eq!((&info["creator_id"], &info["page_size_hint"]), (&json!(0), &json!(0)));
     assert_eq!(info["chunks"][0]["min"], "https://example.org/000");
+    // What is not recorded is not shown to people.
+    assert_eq!(info["created_ms"], 0);
+    let shown = fine(&["info", path(&crawl.join("a.tatami"))]);
+    assert!(!shown.contains("created_ms") && !shown.contains("page_size_hint"), "{shown}");
     assert!(fine(&list).contains("b.tatami"));
 
     let found = json_of(&["tatami", "lookup", at, "https://example.org/012", "--columns", "title"]);
@@ -176,6 +180,13 @@ fn a_segment_is_built_searched_and_pruned() {
     let shown = fine(&["search", path(&segment), "11"]);
     assert!(shown.contains("stone 11") && shown.contains("https://example.org/011"), "{shown}");
     assert_eq!(fine(&["search", path(&segment), "nowhere"]), "no documents match\n");
+    assert_eq!(titles(&search(&["!!!"])), Vec::<String>::new());
+    for empty in ["+", "-", "\"\""] {
+        assert_eq!(refused(&["search", path(&segment), empty]), (2, "invalid_call".into()), "{empty}");
+    }
+    // What the terminal shows of a body is in the report too.
+    let report = search(&["11"]);
+    assert!(report["hits"][0]["highlight"]["text"].as_str().unwrap().contains("11"), "{report}");
 
     let deleted = json_of(&["tatami", "delete", path(&segment), "--where", "status = 404"]);
     assert_eq!(deleted, json!({ "deleted": 5, "live": 15 }));
@@ -261,6 +272,39 @@ fn deleted_documents_stay_away_and_a_merge_keeps_the_index() {
     assert_eq!(found, ["1", "3"]);
     assert_eq!(ids(&["cat", at, "--deleted"]), ["1", "3"]);
     fine(&["verify", at, "--deep"]);
+}
+
+#[test]
+fn a_segment_with_other_columns_does_not_become_a_member() {
+    let folder = tempfile::tempdir().unwrap();
+    let crawl = folder.path().join("crawl");
+    std::fs::create_dir(&crawl).unwrap();
+    let put = |name: &str, content: &str| {
+        let file = folder.path().join(name);
+        std::fs::write(&file, content).unwrap();
+        file
+    };
+    let old = put("old.csv", "doc_id,title,body\na,One,river\nb,Two,stone\n");
+    let new = put("new.csv", "doc_id,title,body,stars\na,One,bridge,5\n");
+    let at = |name: &str| crawl.join(name);
+    let build = |from: &Path, to: &str, stored: &str| {
+        let target = at(to);
+        tess(&["index", path(from), path(&target), "--text", "title,body", "--stored", stored, "--update"])
+    };
+    assert!(build(&old, "old.tatami", "doc_id,title,body").status.success());
+    let out = build(&new, "new.tatami", "doc_id,title,body,stars");
+    let message = String::from_utf8(out.stderr).unwrap();
+    assert_eq!(out.status.code(), Some(2), "{message}");
+    assert!(message.contains("column 'stars' is not in the others"), "{message}");
+    let add = ["tatami", "collection", "add", path(&crawl), "new.tatami"];
+    assert_eq!(refused(&add), (2, "schema_mismatch".into()));
+    // Nothing was deleted.
+    let count = format!("SELECT count(*) AS n FROM '{}'", path(&crawl));
+    assert_eq!(fine(&["sql", &count, "--as", "csv"]), "n\n2\n");
+    assert_eq!(titles(&json_of(&["search", path(&crawl), "river"])), ["One"]);
+    assert!(build(&new, "new2.tatami", "doc_id,title,body").status.success());
+    assert_eq!(fine(&["sql", &count, "--as", "csv"]), "n\n2\n");
+    assert_eq!(titles(&json_of(&["search", path(&crawl), "bridge"])), ["One"]);
 }
 
 #[test]

@@ -122,7 +122,22 @@ fn boxes_of_dense_arrays_are_written_from_files_of_every_kind() {
     assert_eq!(cells("0:1"), vec![json!(0); 6]);
     let refusal = refused(&["tiledb", "write", &array, path(&corner)]);
     assert!(refusal.contains("[2, 3]") && refusal.contains("[4, 6]"), "{refusal}");
-    refused(&["tiledb", "write", &array, path(&corner), "--region", "3:5,3:6"]);
+    let refusal = refused(&["tiledb", "write", &array, path(&corner), "--region", "3:5,3:6"]);
+    assert!(refusal.contains("copy the array with 'tess convert' and --set domain."), "{refusal}");
+    let refusal = refused(&["append", path(&corner), &array, "--axis", "1"]);
+    assert!(refusal.contains("axes but 1 must agree"), "{refusal}");
+    let rows = npy(folder.path(), "rows.npy", "(2, 6)", 1..13);
+    let refusal = refused(&["append", path(&rows), &array]);
+    assert!(
+        refusal.contains("a domain is fixed: copy the array with 'tess convert' and --set domain."),
+        "{refusal}"
+    );
+    // The copy grows.
+    let copy = folder.path().join("larger");
+    let name = refusal.split("--set domain.").nth(1).unwrap().split('=').next().unwrap();
+    let domain = format!("domain.{name}=0:99");
+    fine(&["convert", &array, path(&copy), "--to", "tiledb", "--set", &domain]);
+    fine(&["append", path(&rows), path(&copy)]);
     // Cells with coordinates, in any order.
     let dims = json_of(&["info", &array]);
     let names: Vec<&str> = dims["tables"][0]["columns"].as_array().unwrap()[..2]
@@ -169,7 +184,8 @@ fn sparse_rows_take_no_region_and_must_be_inside_the_domain() {
     let input = put(folder.path(), "1.csv", "x,y,a\n1,1,1.5\n");
     assert!(refused(&["tiledb", "write", &array, path(&input), "--region", "0:1,0:1"]).contains("--region"));
     let far = put(folder.path(), "far.csv", "x,y,a\n100,1,1.5\n");
-    assert!(refused(&["tiledb", "write", &array, path(&far)]).contains("outside [0, 99]"));
+    let refusal = refused(&["tiledb", "write", &array, path(&far)]);
+    assert!(refusal.contains("outside [0, 99]") && refusal.contains("--set domain.x=LOW:HIGH"), "{refusal}");
     let twice = put(folder.path(), "twice.csv", "x,y,a\n1,1,1.5\n1,1,2.5\n");
     assert!(refused(&["tiledb", "write", &array, path(&twice)]).contains("same coordinates"));
     assert!(rows(&array, &[]).is_empty());
@@ -209,6 +225,16 @@ fn metadata_and_groups_are_kept() {
     let members = json_of(&["tiledb", "group", path(&group), "--add-array", "points"]);
     assert_eq!(members["members"], json!([{ "name": "points", "uri": "points", "type": "array" }]));
     assert_eq!(json_of(&["info", path(&group)])["members"][0]["name"], "points");
+    // Paths are relative to the group, and what they name is looked at before anything changes.
+    for (flag, wrong) in
+        [("--add-array", "group/points"), ("--add-group", "points"), ("--add-array", "nothing")]
+    {
+        let message = refused(&["tiledb", "group", path(&group), flag, wrong]);
+        assert!(message.contains(&format!("'{wrong}'")) && message.contains("relative"), "{message}");
+    }
+    let other = folder.path().join("other");
+    refused(&["tiledb", "group", path(&other), "--create", "--add-array", "nothing"]);
+    assert!(!other.exists());
     let members = json_of(&["tiledb", "group", path(&group), "--remove", "points"]);
     assert_eq!(members["members"], json!([]));
     assert!(Path::new(&inner).exists());

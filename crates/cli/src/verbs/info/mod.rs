@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use chunks::Chunks;
 use clap::Args;
-use render::{is_empty, plain, stated, tree};
+use render::{is_empty, is_unset, plain, stated, tree};
 use serde_json::Value;
 use tesselle::{Dataset, Error, Result};
 
@@ -118,6 +118,7 @@ impl Info {
         for (key, value) in info.as_object().into_iter().flatten() {
             let value = if key == "members" { &members } else { value };
             let hidden = !self.all && STRUCTURE.contains(&key.as_str());
+            let hidden = hidden || is_unset(key, value);
             if !matches!(key.as_str(), "format" | "version" | "tables") && !hidden && !is_empty(value) {
                 self.facts(&mut text, key, value);
             }

@@ -14,6 +14,15 @@ pub(super) fn is_empty(value: &Value) -> bool {
     }
 }
 
+/// Whether it is a field of a header in which zero means that nothing was recorded.
+pub(super) fn is_unset(key: &str, value: &Value) -> bool {
+    match key {
+        "uuid" => value.as_str().is_some_and(|digits| digits.bytes().all(|digit| digit == b'0')),
+        "created_ms" | "creator_id" | "page_size_hint" => *value == 0,
+        _ => false,
+    }
+}
+
 /// A readable form of a value: a named object by its name with the rest in parentheses, nothing for empty values.
 pub(crate) fn plain(value: &Value) -> String {
     let list = |items: &[Value]| items.iter().map(plain).collect::<Vec<_>>().join(", ");

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use tesselle::core::{LayoutMap, Role};
+use tesselle::core::{ColumnRole, LayoutMap, Role};
 use tesselle::{Container, Description, Result};
 
 use crate::format;
@@ -146,8 +146,15 @@ fn bounds(chunks: &[Value], names: &mut Names) -> Vec<Value> {
 fn encodings(chunks: &[Value], description: &Description) -> Vec<Value> {
     // If all chunks of a column have the same encoding, its description states it once.
     let columns = description.tables.iter().flat_map(|table| &table.columns);
-    let filters: BTreeMap<&str, &Value> =
-        columns.filter_map(|column| Some((column.name.as_str(), column.extra.get("filters")?))).collect();
+    let of_dimensions = description.extra.get("coords_filters");
+    let filters: BTreeMap<&str, &Value> = columns
+        .filter_map(|column| {
+            let own = column.extra.get("filters")?;
+            // A dimension without filters of its own has those of all dimensions.
+            let is_open = own.as_array().is_some_and(Vec::is_empty) && column.role == ColumnRole::Dimension;
+            Some((column.name.as_str(), if is_open { of_dimensions.unwrap_or(own) } else { own }))
+        })
+        .collect();
     let columns = description.tables.iter().flat_map(|table| &table.columns);
     let cell_bytes: BTreeMap<&str, u64> = columns
         .filter_map(|column| {
@@ -155,34 +162,39 @@ fn encodings(chunks: &[Value], description: &Description) -> Vec<Value> {
             Some((column.name.as_str(), type_bytes(&column.kind)?.saturating_mul(values)))
         })
         .collect();
-    let mut groups = BTreeMap::<(String, String), (u64, u64, u64)>::new();
+    let mut groups = BTreeMap::<(&str, String, &str), (u64, u64, u64)>::new();
     for chunk in chunks {
         let word = |keys: &[&str]| keys.iter().find_map(|key| chunk[*key].as_str());
         let number = |keys: &[&str]| keys.iter().find_map(|key| chunk[*key].as_u64());
         let pages = chunk["pages"].as_array().map(Vec::as_slice).unwrap_or_default();
         let of_pages = |key: &str| pages.iter().filter_map(|page| page[key].as_u64()).sum::<u64>();
-        let column = word(&["column", "field", "dataset"]).unwrap_or_default();
+        let name = |keys: &[&str]| word(keys).filter(|name| !name.is_empty());
+        let (column, of) = match (name(&["column", "field"]), name(&["dataset"])) {
+            (Some(column), _) => (column, "column"),
+            (None, Some(table)) => (table, "table"),
+            // The chunks of times that series share have no name.
+            (None, None) if chunk.get("table").is_some() => ("time", "times"),
+            (None, None) => ("", "column"),
+        };
         let own = filters.get(column).and_then(|list| list.as_array());
         let filters = own.into_iter().flatten().filter_map(|filter| filter["name"].as_str());
         let mut parts: Vec<&str> =
             [word(&["encoding"]), word(&["compression", "codec"])].into_iter().flatten().collect();
         parts.extend(filters);
-        // The chunks of times that series share have no name.
-        let column = if column.is_empty() && chunk.get("table").is_some() { "time" } else { column };
         let encoding = if parts.is_empty() { "uncompressed".to_owned() } else { parts.join(", ") };
         let stored = number(&["stored_bytes", "compressed", "stored", "data_size", "bytes", "size"]);
         let stored = stored.unwrap_or_else(|| of_pages("compressed_size"));
         let raw = number(&["raw_bytes", "uncompressed", "raw"]);
         let cells = || Some(chunk["cells"].as_u64()?.saturating_mul(*cell_bytes.get(column)?));
         let raw = raw.or_else(cells).unwrap_or_else(|| of_pages("uncompressed_size"));
-        let group = groups.entry((column.to_owned(), encoding)).or_default();
+        let group = groups.entry((column, encoding, of)).or_default();
         *group = (group.0 + 1, group.1 + stored, group.2 + raw);
     }
     let mut list: Vec<_> = groups.into_iter().collect();
     list.sort_by_key(|(_, (_, stored, _))| std::cmp::Reverse(*stored));
     list.into_iter()
-        .map(|((column, encoding), (pieces, stored, raw))| {
-            json!({ "column": column, "encoding": encoding, "pieces": pieces, "stored": stored, "raw": raw })
+        .map(|((column, encoding, of), (chunks, stored, raw))| {
+            json!({ "column": column, "of": of, "encoding": encoding, "chunks": chunks, "stored": stored, "raw": raw })
         })
         .collect()
 }

@@ -361,9 +361,13 @@
   table("encodings", data.encodings.map((one) => {
     const ratio = one.raw && one.stored ? one.raw / one.stored : 0;
     return {
-      cells: [one.column, one.encoding, one.pieces, one.stored, one.raw, ratio],
-      shown: [one.column, one.encoding, count(one.pieces), bytes(one.stored), one.raw ? bytes(one.raw) : "–", ratio ? ratio.toFixed(2) + "×" : "–"],
-      focus: (piece) => piece[ROLE] === DATA && names[piece[COLUMN]] === one.column,
+      cells: [one.column, one.encoding, one.chunks, one.stored, one.raw, ratio],
+      shown: [one.column, one.encoding, count(one.chunks), bytes(one.stored), one.raw ? bytes(one.raw) : "–", ratio ? ratio.toFixed(2) + "×" : "–"],
+      // An encoding is one of a column, of a whole table, or of the times that the columns of a table share.
+      focus: (piece) => piece[ROLE] === DATA && (
+        one.of === "table" ? names[piece[TABLE]] === one.column
+        : one.of === "times" ? piece[DEPTH] > 0 && piece[TABLE] && !piece[COLUMN]
+        : names[piece[COLUMN]] === one.column),
     };
   }), 500);
 
@@ -411,7 +415,7 @@
     fill();
   };
   const maps = () => {
-    treemap(byId("size-map"), sizes.map((g) => ({ name: g.name, size: g.size, colour: tint(g.role, g.column), more: `${roles[g.role]}, ${count(g.pieces)} pieces` })));
+    treemap(byId("size-map"), sizes.map((g) => ({ name: g.name, size: g.size, colour: tint(g.role, g.column), more: `${roles[g.role]}, ${count(g.pieces)} parts` })));
     if (data.files.length > 1) {
       byId("files").hidden = false;
       // Names begin with what all have in common, and end in what matters.

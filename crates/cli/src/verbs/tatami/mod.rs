@@ -1,13 +1,12 @@
 //! `tess tatami`: tatami-specific tools.
 
-pub(crate) mod given;
 mod routing;
 mod rows;
 mod terms;
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
-use tesselle::search::{Deletion, delete};
+use tesselle::search::{Deletion, delete, tatami_location};
 use tesselle::tatami::{Collection, Tatami, WriterOptions};
 use tesselle::{Error, Format, OpenOptions, Predicate, Result, Settings};
 
@@ -147,7 +146,7 @@ impl TatamiVerb {
                     }
                     None => Deletion::Ids(id.iter().map(|id| id.clone().into_bytes()).collect()),
                 };
-                let location = given::location(segment)?;
+                let location = tatami_location(segment)?;
                 let deleted = delete(&location, &location, &deletion, true, &resources.driver()?)?;
                 self.report(
                     &json!({ "deleted": deleted.deleted, "live": deleted.live }),
@@ -166,7 +165,7 @@ impl TatamiVerb {
     }
 
     fn collection(&self, tool: &CollectionTool, resources: &ResourceArgs) -> Result<Outcome> {
-        let open = |folder: &str| Collection::open(&given::location(folder)?, &OpenOptions::default());
+        let open = |folder: &str| Collection::open(&tatami_location(folder)?, &OpenOptions::default());
         let names = |files: &[String]| format::counted(files.len() as u64, "file");
         match tool {
             CollectionTool::Add { folder, files } => {
@@ -216,7 +215,7 @@ impl TatamiVerb {
     }
 
     fn list(&self, folder: &str) -> Result<Outcome> {
-        let description = Tatami.open(&given::location(folder)?, &OpenOptions::default())?.describe()?;
+        let description = Tatami.open(&tatami_location(folder)?, &OpenOptions::default())?.describe()?;
         let Some(members) = description.extra.get("members") else {
             return Err(Error::invalid(format!("'{folder}' is not a collection"))
                 .hint("use a folder with tatami.manifest"));

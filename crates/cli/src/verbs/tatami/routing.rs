@@ -3,10 +3,9 @@
 use clap::Args;
 use serde_json::{Value, json};
 use tesselle::search::analyzer::tokens;
-use tesselle::search::{RoutingIndex, Searcher};
+use tesselle::search::{RoutingIndex, Searcher, tatami_location};
 use tesselle::{Error, Location, OpenOptions, Result};
 
-use super::given;
 use crate::format::{self, Align, TextTable};
 use crate::{Outcome, out};
 
@@ -86,7 +85,7 @@ impl Routing {
             let names = (0..index.shards()).map(|shard| shard.to_string()).collect();
             return Ok((index, names));
         }
-        let searcher = Searcher::open(&given::location(&self.uri)?, &OpenOptions::default())?;
+        let searcher = Searcher::open(&tatami_location(&self.uri)?, &OpenOptions::default())?;
         let segments = searcher.segments();
         let names = segments.iter().map(|segment| segment.name().to_owned()).collect();
         Ok((RoutingIndex::of(segments)?, names))

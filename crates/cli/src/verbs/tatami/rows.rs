@@ -7,11 +7,11 @@ use arrow_array::{Array, RecordBatch};
 use clap::Args;
 use serde_json::{Value, json};
 use tesselle::foreign::JsonLines;
+use tesselle::search::tatami_location;
 use tesselle::storage::Staged;
 use tesselle::tatami::{Collection, File};
 use tesselle::{Driver, DriverOptions, Error, OpenOptions, Opener, Result, Scalar, StoredTypes};
 
-use super::given;
 use crate::forms::{self, Form};
 use crate::{Outcome, out, render};
 
@@ -74,7 +74,7 @@ const MOST: u64 = 1_000_000;
 
 impl Lookup {
     pub(crate) fn run(&self, json: bool) -> Result<Outcome> {
-        let location = given::location(&self.uri)?;
+        let location = tatami_location(&self.uri)?;
         let options = OpenOptions::default();
         let found = if location.name().ends_with(".manifest") || location.is_dir()? {
             self.in_collection(&Collection::open(&location, &options)?)?
@@ -129,7 +129,7 @@ impl Lookup {
 impl Take {
     pub(crate) fn run(&self, json: bool) -> Result<Outcome> {
         let rows = parse_rows(&self.rows)?;
-        let file = File::open(&given::location(&self.file)?, &OpenOptions::default())?;
+        let file = File::open(&tatami_location(&self.file)?, &OpenOptions::default())?;
         if let Some(column) = &self.blob {
             return self.blob(&file, column, &rows, json);
         }

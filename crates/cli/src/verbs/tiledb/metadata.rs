@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tesselle::tiledb::write::GroupWriter;
-use tesselle::tiledb::{Member, MemberKind, MetadataValue};
+use tesselle::tiledb::{Member, MemberKind, MetadataValue, is_array, is_group};
 use tesselle::{Error, Location, Result};
 
 use super::TileDb;
@@ -21,7 +21,7 @@ impl TileDb {
         if !entries.is_empty() {
             self.refuse_times("meta --put")?;
             let location = Location::local(array)?;
-            if tesselle::tiledb::is_group(&location)? {
+            if is_group(&location)? {
                 GroupWriter::open(&location, self.key()?)?.write_metadata(&entries, None)?;
             } else {
                 self.open(array)?.write_metadata(&entries, None)?;
@@ -49,6 +49,18 @@ impl TileDb {
         self.refuse_times("group")?;
         let location = Location::local(group)?;
         let key = self.key()?;
+        for (paths, what, is) in
+            [(arrays, "array", is_array as fn(&Location) -> _), (groups, "group", is_group)]
+        {
+            for path in paths {
+                // A path that leaves the folder is refused with the members.
+                let leaves = path.starts_with('/') || path.split('/').any(|part| part == "..");
+                if !leaves && !is(&location.join(path))? {
+                    return Err(Error::not_found(format!("there is no {what} '{path}' in '{group}'"))
+                        .hint("paths of members are relative to the folder of the group"));
+                }
+            }
+        }
         let writer =
             if create { GroupWriter::create(&location, key)? } else { GroupWriter::open(&location, key)? };
         let name = |path: &String| path.trim_end_matches('/').rsplit('/').next().unwrap_or(path).to_owned();
