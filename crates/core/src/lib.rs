@@ -17,6 +17,7 @@ mod error;
 mod facts;
 pub mod fit;
 mod format;
+mod free_list;
 mod hint;
 mod label;
 mod layout_map;

@@ -6,7 +6,7 @@
 //! | 000002 | the same without the tombstone |
 //! | 3, 4 | marker, `vstr` name, `uvar` size, `u8` type, `u8` compression, `u8` encoding |
 
-use tesselle_core::{Context as _, Cursor, Result};
+use tesselle_core::{Context as _, Cursor, Error, Result};
 
 use super::primitive::Primitives as _;
 use super::{Compression, DataType, Encoding, PutPrimitives, Version, marker, primitive::len32};
@@ -39,7 +39,7 @@ impl ChunkHeader {
 
     /// Whether this is the time column of an aligned group.
     pub(crate) fn is_time_column(&self) -> bool {
-        self.data_type == DataType::Vector || self.marker & marker::TIME_COLUMN != 0
+        self.data_type == DataType::Vector
     }
 
     /// Whether this is a value column of an aligned group.
@@ -58,7 +58,7 @@ impl ChunkHeader {
         let marker = cursor.u8()?;
         if !marker::is_chunk(marker, version) {
             let message = format!("byte {marker:#04x} is not the marker of a chunk");
-            return Err(tesselle_core::Error::corrupt(message).class("bad_marker").offset(at));
+            return Err(Error::corrupt(message).class("bad_marker").offset(at));
         }
         Self::parse_after(cursor, marker, version)
     }
@@ -86,6 +86,7 @@ impl ChunkHeader {
             let measurement = cursor.vstr()?.to_string();
             let data_size = u64::from(cursor.uvar()?);
             let data_type = DataType::from_code(i32::from(cursor.u8()?))?;
+            check_role(marker, data_type)?;
             let compression = Compression::from_code(i32::from(cursor.u8()?))?;
             let encoding = Encoding::from_code(i32::from(cursor.u8()?))?;
             return Ok(Self {
@@ -134,6 +135,21 @@ impl ChunkHeader {
     }
 }
 
+/// Checks that a marker and a type agree about the column: readers find time columns by the type alone, in the metadata.
+fn check_role(marker: u8, data_type: DataType) -> Result<()> {
+    let is_times = data_type == DataType::Vector;
+    let (marked, contradicts) = if marker & marker::VALUE_COLUMN != 0 {
+        ("a value column", is_times)
+    } else {
+        ("a time column", !is_times && marker & marker::TIME_COLUMN != 0)
+    };
+    if contradicts {
+        let message = format!("a chunk is marked as {marked}, but has type {}", data_type.name());
+        return Err(Error::corrupt(message).class("bad_chunk"));
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -156,6 +172,36 @@ mod tests {
             let mut cursor = Cursor::new(&out, 0, "chunk");
             assert_eq!(ChunkHeader::parse(&mut cursor, version).unwrap(), header);
             cursor.expect_end().unwrap();
+        }
+    }
+
+    #[test]
+    fn a_marker_that_contradicts_the_type_is_refused() {
+        let header = |mark, data_type: DataType| {
+            let header = ChunkHeader {
+                marker: marker::ONE_PAGE_CHUNK | mark,
+                measurement: String::new(),
+                data_size: 1,
+                data_type,
+                pages: None,
+                compression: Compression::Uncompressed,
+                encoding: Encoding::Plain,
+            };
+            let mut out = Vec::new();
+            header.write(&mut out, Version::V4).unwrap();
+            ChunkHeader::parse(&mut Cursor::new(&out, 0, "chunk"), Version::V4).map(|_| ())
+        };
+        for (mark, data_type) in [
+            (0, DataType::Text),
+            (marker::TIME_COLUMN, DataType::Vector),
+            (marker::VALUE_COLUMN, DataType::Text),
+        ] {
+            header(mark, data_type).unwrap();
+        }
+        for (mark, data_type) in
+            [(marker::TIME_COLUMN, DataType::Text), (marker::VALUE_COLUMN, DataType::Vector)]
+        {
+            assert_eq!(header(mark, data_type).unwrap_err().class_name(), "bad_chunk");
         }
     }
 

@@ -221,3 +221,10 @@ fn damage_loses_only_its_page() {
         }
     }
 }
+
+#[test]
+fn a_chunk_is_kept_only_if_its_marker_and_type_agree() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/damaged/marked-as-times.tsfile");
+    let (_, target) = repair(std::fs::read(file).unwrap());
+    assert!(!points(&target).is_empty());
+}

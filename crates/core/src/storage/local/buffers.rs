@@ -1,27 +1,16 @@
 //! Reused buffers for large reads: the page faults of fresh memory cost more than the copy into it.
 
-use std::sync::{Mutex, MutexGuard, TryLockError};
-
 use bytes::Bytes;
 
 use crate::Within;
+use crate::free_list::FreeList;
 
 /// Shorter reads take plain memory.
 const SMALLEST: usize = 64 << 10;
 /// Bytes of free buffers kept for later reads.
 const KEPT: usize = 32 << 20;
 
-static FREE: Mutex<Vec<Vec<u8>>> = Mutex::new(Vec::new());
-
-/// The free buffers; `None` if they are in use. Nothing waits for them: fresh memory is as good, and in a forked process the
-/// thread that uses them may not exist.
-fn free() -> Option<MutexGuard<'static, Vec<Vec<u8>>>> {
-    match FREE.try_lock() {
-        Ok(free) => Some(free),
-        Err(TryLockError::Poisoned(free)) => Some(free.into_inner()),
-        Err(TryLockError::WouldBlock) => None,
-    }
-}
+static FREE: FreeList = FreeList::new();
 
 /// A buffer of `len` bytes. The first use fills it with zeros, later ones keep its content.
 pub(super) struct Buffer {
@@ -35,7 +24,7 @@ impl Buffer {
             return Self { bytes: vec![0; len], len };
         }
         let size = class(len);
-        let found = free().and_then(|mut free| {
+        let found = FREE.try_lock().and_then(|mut free| {
             let fitting = free.iter().rposition(|buffer| buffer.len() == size);
             fitting.map(|at| free.swap_remove(at))
         });
@@ -64,7 +53,7 @@ impl Drop for Buffer {
             return;
         }
         let buffer = std::mem::take(&mut self.bytes);
-        let Some(mut free) = free() else { return };
+        let Some(mut free) = FREE.try_lock() else { return };
         let kept: usize = free.iter().map(Vec::len).sum();
         if kept + buffer.len() <= KEPT {
             free.push(buffer);
@@ -92,7 +81,7 @@ mod tests {
 
     #[test]
     fn nothing_waits_for_the_free_buffers() {
-        let held = FREE.lock();
+        let held = FREE.try_lock();
         drop(Buffer::of(SMALLEST));
         drop(held);
     }
