@@ -2,7 +2,8 @@
 # Runs fuzz targets, as many at once as there are cores, and prints what each of them did.
 #   fuzz/run.sh [TARGET…]             FUZZ_SECONDS (60) each, from the seeds in fuzz/seeds and what earlier runs found
 #   fuzz/run.sh --replay [TARGET…]    only the seeds, each once
-#   fuzz/run.sh --slice [TARGET…]     FUZZ_SECONDS each, from the seeds, with fixed random numbers; keeps no corpus: what CI runs
+#   fuzz/run.sh --slice [TARGET…]     a fixed number of inputs each, from the seeds, with fixed random numbers; keeps no corpus:
+#                                     what CI runs, and no longer than FUZZ_SECONDS (120) on a slow machine
 #   fuzz/run.sh --minimize [TARGET…]  rebuilds the seeds: the fewest inputs that reach what all inputs found so far do
 # Without targets: all of them. A find is kept in fuzz/artifacts and run once more, alone: only what fails again fails the run.
 # Needs cargo-fuzz (cargo install cargo-fuzz). The flags are unstable: RUSTC_BOOTSTRAP makes the pinned compiler accept them.
@@ -22,6 +23,9 @@ esac
 targets=("$@")
 [ ${#targets[@]} -gt 0 ] || targets=(repair foreign tet tsfile tatami tiledb tiledb_meta search predicate words)
 seconds=${FUZZ_SECONDS:-60}
+# Inputs of a slice: about half a minute of each target.
+declare -A slice=([repair]=15000 [foreign]=130000 [tet]=25000 [tsfile]=140000 [tatami]=40000 [tiledb]=85000
+    [tiledb_meta]=2500000 [search]=200000 [predicate]=1300000 [words]=700000)
 limits=(-rss_limit_mb=2048 -timeout=60 -max_len=65536)
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
@@ -44,7 +48,8 @@ fuzz() {
     replay) "$program" "seeds/$target" -runs=0 "${options[@]}" || code=$? ;;
     slice)
         mkdir "$logs/$target"
-        "$program" "$logs/$target" "seeds/$target" -seed=1 -max_total_time="$seconds" "${options[@]}" || code=$?
+        local most=(-runs="${slice[$target]}" -max_total_time="${FUZZ_SECONDS:-120}")
+        "$program" "$logs/$target" "seeds/$target" -seed=1 "${most[@]}" "${options[@]}" || code=$?
         ;;
     run) "$program" "corpus/$target" "seeds/$target" -max_total_time="$seconds" "${options[@]}" || code=$? ;;
     minimize)
