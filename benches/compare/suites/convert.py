@@ -1,4 +1,5 @@
 """convert: a table of ten million rows from Parquet into each format and back, within 256 MiB for pieces under way."""
+import os
 import pathlib
 import subprocess
 import sys
@@ -16,7 +17,7 @@ class Suite:
 
     def __init__(self, folder, release):
         self.folder = folder
-        self.release = release
+        self.tess = pathlib.Path(os.environ.get("TESS", release / "tess"))
 
     def prepare(self, jobs):
         if not (self.folder / "base.parquet").exists():
@@ -31,7 +32,6 @@ class Suite:
                 yield f"{name}-parquet", f"{name} to Parquet", (self.ROWS, "rows")
 
     def command(self, engine, job):
-        if engine == "tesselle":
-            return [self.release / "ours-convert", job, self.folder]
-        ends = set(job.split("-"))
-        return [sys.executable, HERE / "convert_python.py", job, self.folder] if ends <= {"parquet", "arrow", "csv"} else None
+        if engine == "pyarrow" and not set(job.split("-")) <= {"parquet", "arrow", "csv"}:
+            return None
+        return [sys.executable, HERE / "convert_python.py", engine, job, self.folder, self.tess]

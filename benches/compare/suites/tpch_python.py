@@ -1,17 +1,14 @@
 """One query of TPC-H: tpch_python.py ENGINE JOB FOLDER TESS. The answer is the sum of all numbers of the result."""
-import csv
-import io
 import json
 import os
 import pathlib
-import re
-import subprocess
 import sys
 
+import sql_engines
 from engine_report import report
+from sql_engines import THREADS, tess_csv, tess_seconds
 
 HERE = pathlib.Path(__file__).resolve().parent
-THREADS = 2
 
 
 def runs():
@@ -36,31 +33,18 @@ def total(rows):
 
 
 def tesselle(folder, tess, sql):
-    """The statement again and again in one session, as with the other engines: reports the times that the shell shows."""
-    command = [tess, "sql", "-d", folder, "--threads", str(THREADS)]
-    shown = subprocess.run([*command, "--rows", "1000000", ";\n".join([sql] * runs())], check=True, capture_output=True, text=True).stderr
-    times = re.findall(r" in ([0-9.]+) (ms|s)$", shown, re.MULTILINE)
-    seconds = [float(time) / (1000 if unit == "ms" else 1) for time, unit in times]
+    """The statement again and again in one session, as with the other engines."""
+    seconds = tess_seconds(tess, ["-d", folder], sql, runs())
     print(json.dumps({"seconds": seconds, "answer": whole_process(folder, tess, sql)()}))
 
 
 def whole_process(folder, tess, sql):
     """A process for each run, as on a command line."""
-    command = [tess, "sql", "-d", folder, sql, "--as", "csv", "--threads", str(THREADS)]
-
-    def run():
-        out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-        return total(list(csv.reader(io.StringIO(out)))[1:])
-
-    return run
+    return lambda: total(tess_csv(tess, ["-d", folder], sql))
 
 
 def datafusion(folder, sql):
-    from datafusion import SessionConfig, SessionContext
-
-    context = SessionContext(SessionConfig().with_target_partitions(THREADS))
-    for file in sorted(folder.glob("*.parquet")):
-        context.register_parquet(file.stem, str(file))
+    context = sql_engines.datafusion({file.stem: file for file in sorted(folder.glob("*.parquet"))})
     return lambda: total(list(row.values()) for batch in context.sql(sql).collect() for row in batch.to_pylist())
 
 
