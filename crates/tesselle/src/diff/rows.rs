@@ -13,7 +13,7 @@ use arrow_select::filter::filter_record_batch;
 use arrow_select::take::take_record_batch;
 use tesselle_core::{Driver, Error, Result};
 
-use super::digest::{Digester, Surplus};
+use super::digest::{Digest, Digester, Surplus};
 use super::sort::{KeyOrder, Sorter};
 use super::tolerance::Tolerance;
 use super::{DiffOptions, Difference, DifferingValue, RowPlace, plain_type};
@@ -26,6 +26,9 @@ pub(super) type Source<'a> = &'a dyn Fn() -> Result<Batches>;
 
 /// A stream of batches in the order of a key.
 type Sorted<'a> = Box<dyn Iterator<Item = Result<RecordBatch>> + 'a>;
+
+/// Bytes of differing rows that are held, so that they need not be read again.
+const HELD_BYTES: u64 = 16 << 20;
 
 /// A comparison and how many differences are shown.
 pub(super) struct Comparison {
@@ -121,10 +124,9 @@ impl Comparison {
         let order = KeyOrder::try_new(&self.schema, key_columns.iter().copied().chain(others).collect())?;
         let (mut a, mut b) = (Sorter::new(&order, self.memory / 2), Sorter::new(&order, self.memory / 2));
         let digester = Digester::new();
-        let pairs = if let Some((pairs, mut surplus)) = self.pair_anywhere(left, right, digester)? {
-            if !surplus.is_empty() {
-                self.keep([left, right], digester, &mut surplus, [&mut a, &mut b])?;
-            }
+        let pairs = if let Some(paired) = self.pair_anywhere(left, right, digester)? {
+            let pairs = paired.pairs;
+            self.keep([left, right], digester, paired, [&mut a, &mut b])?;
             pairs
         } else {
             // Too many differ: only those at the same position are pairs.
@@ -142,47 +144,46 @@ impl Comparison {
         self.merge(Box::new(a.finish()?), Box::new(b.finish()?), &key_order, key, pairs)
     }
 
-    /// How many rows are equal to one of the other side, and those that are not; `None` if they exceed the memory.
+    /// Pairs equal rows of the two sides; `None` if the others exceed the memory.
     fn pair_anywhere(
         &self,
         left: Source<'_>,
         right: Source<'_>,
         digester: Digester,
-    ) -> Result<Option<(u64, Surplus)>> {
+    ) -> Result<Option<Paired>> {
         let (mut surplus, mut elsewhere) = (Surplus::new(), 0);
+        let mut held = Some(Held::default());
         let rest = |rows: [&RecordBatch; 2], differing: Option<&BooleanArray>| {
-            let mut digests = digester.both(rows, &self.driver)?;
-            if let Some(differing) = differing.filter(|differing| differing.false_count() > 0) {
-                for digests in &mut digests {
-                    let mut marks = differing.values().iter();
-                    digests.retain(|_| marks.next() == Some(true));
+            let differing = differing.filter(|differing| differing.false_count() > 0);
+            let rows = match differing {
+                Some(differing) => {
+                    [filter_record_batch(rows[0], differing)?, filter_record_batch(rows[1], differing)?]
                 }
-            }
+                None => rows.map(RecordBatch::clone),
+            };
+            let digests = digester.both(rows.each_ref(), &self.driver)?;
             elsewhere += surplus.add(digests.each_ref().map(Vec::as_slice), &self.driver);
+            held = held.take().and_then(|held| held.with(rows, digests, self.memory));
             Ok(surplus.bytes() <= self.memory)
         };
         let pairs = pair_off(self.plain(left()?), self.plain(right()?), rest)?;
         surplus.shrink();
-        Ok(pairs.map(|pairs| (pairs + elsewhere, surplus)))
+        Ok(pairs.map(|pairs| Paired { pairs: pairs + elsewhere, surplus, held }))
     }
 
-    /// Passes on the rows of both sides that are part of the surplus.
+    /// Passes on the rows of both sides that are part of the surplus. They are read again if they are not held.
     fn keep(
         &self,
         [left, right]: [Source<'_>; 2],
         digester: Digester,
-        surplus: &mut Surplus,
+        paired: Paired,
         [to_left, to_right]: [&mut Sorter<'_>; 2],
     ) -> Result<()> {
-        let (mut left, mut right) = (self.plain(left()?), self.plain(right()?));
-        let none = RecordBatch::new_empty(Arc::clone(&self.schema));
-        loop {
-            let (a, b) = (left.next().transpose()?, right.next().transpose()?);
-            if a.is_none() && b.is_none() {
-                return Ok(());
-            }
-            let batches = [a.as_ref().unwrap_or(&none), b.as_ref().unwrap_or(&none)];
-            let digests = digester.both(batches, &self.driver)?;
+        let Paired { mut surplus, held, .. } = paired;
+        if surplus.is_empty() {
+            return Ok(());
+        }
+        let mut pass_on = |batches: [&RecordBatch; 2], digests: [Vec<Digest>; 2]| {
             let sides = [(1, &mut *to_left), (-1, &mut *to_right)];
             for ((batch, digests), (side, to)) in batches.into_iter().zip(digests).zip(sides) {
                 let kept = digests.into_iter().map(|digest| Some(surplus.take(digest, side)));
@@ -191,6 +192,20 @@ impl Comparison {
                     to.push(filter_record_batch(batch, &kept)?)?;
                 }
             }
+            Ok::<_, Error>(())
+        };
+        if let Some(held) = held {
+            return held.rows.into_iter().try_for_each(|(rows, digests)| pass_on(rows.each_ref(), digests));
+        }
+        let (mut left, mut right) = (self.plain(left()?), self.plain(right()?));
+        let none = RecordBatch::new_empty(Arc::clone(&self.schema));
+        loop {
+            let (a, b) = (left.next().transpose()?, right.next().transpose()?);
+            if a.is_none() && b.is_none() {
+                return Ok(());
+            }
+            let batches = [a.as_ref().unwrap_or(&none), b.as_ref().unwrap_or(&none)];
+            pass_on(batches, digester.both(batches, &self.driver)?)?;
         }
     }
 
@@ -274,6 +289,32 @@ impl Comparison {
             }
         }
         Ok(())
+    }
+}
+
+/// What pairing equal rows found.
+struct Paired {
+    /// How many rows are equal to one of the other side.
+    pairs: u64,
+    /// The others.
+    surplus: Surplus,
+    /// Rows among which the others are, if they are few.
+    held: Option<Held>,
+}
+
+/// Rows of both sides that differ from those at the same position, and their digests.
+#[derive(Default)]
+struct Held {
+    rows: Vec<([RecordBatch; 2], [Vec<Digest>; 2])>,
+    bytes: u64,
+}
+
+impl Held {
+    /// With more rows; `None` if they are too many to hold.
+    fn with(mut self, rows: [RecordBatch; 2], digests: [Vec<Digest>; 2], memory: u64) -> Option<Self> {
+        self.bytes += rows.iter().map(|rows| rows.get_array_memory_size() as u64).sum::<u64>();
+        self.rows.push((rows, digests));
+        (self.bytes <= HELD_BYTES.min(memory / 8)).then_some(self)
     }
 }
 
