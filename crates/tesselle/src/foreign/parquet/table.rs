@@ -25,8 +25,10 @@ use crate::foreign::writer::damaged;
 
 /// Rows of a batch: few, so that its columns are in the cache when they are used.
 const BATCH_ROWS: usize = 8 << 10;
-/// Row groups with more rows are split between tasks, if their pages can be located.
-const TASK_ROWS: usize = 512 << 10;
+/// Row groups are split between tasks of at most about so many decoded bytes, if their pages can be located.
+const TASK_BYTES: u64 = 16 << 20;
+/// A task of a row group that is split has at least about so many rows.
+const TASK_ROWS: usize = 128 << 10;
 /// Bytes at the end of a file that are read first; they usually contain the footer and its indexes.
 const TAIL: u64 = 64 << 10;
 
@@ -68,11 +70,12 @@ impl ParquetTable {
         Some(converter.with_missing_null_counts_as_zero(false))
     }
 
-    /// The rows of a row group that may match, in parts of at most [`TASK_ROWS`] if the group has a page index.
+    /// The rows of a row group that may match, in one part per task.
     fn parts(
         &self,
         number: usize,
         group: &RowGroupMetaData,
+        mask: &ProjectionMask,
         predicate: Option<&Predicate>,
     ) -> Result<Vec<GroupRows>> {
         let rows = row_count(group)?;
@@ -80,31 +83,57 @@ impl ParquetTable {
             Some(predicate) => selected_rows(self.parquet(), number, rows, predicate, &|c| self.converter(c)),
             None => None,
         };
-        let indexed = self
-            .parquet()
-            .offset_index()
-            .is_some_and(|index| index.get(number).is_some_and(|c| !c.is_empty()));
-        if rows <= TASK_ROWS || !indexed {
-            return Ok(match matching {
-                Some(selection) if !selection.selects_any() => Vec::new(),
-                Some(selection) => {
-                    vec![GroupRows { count: selection.row_count(), selection: Some(selection) }]
-                }
-                None => vec![GroupRows { count: rows, selection: None }],
-            });
-        }
-        let parts = rows.div_ceil(TASK_ROWS);
-        let size = rows.div_ceil(parts);
-        let part = |at: usize| {
-            let range = at * size..((at + 1) * size).min(rows);
-            let selection = RowSelection::from_consecutive_ranges(std::iter::once(range), rows);
-            let selection = match &matching {
-                Some(matching) => selection.intersection(matching),
-                None => selection,
+        let cuts = self.cuts(number, group, mask, rows);
+        let parts = if cuts.is_empty() {
+            vec![GroupRows {
+                count: matching.as_ref().map_or(rows, RowSelection::row_count),
+                selection: matching,
+            }]
+        } else {
+            let starts = std::iter::once(0).chain(cuts.iter().copied());
+            let ends = cuts.iter().copied().chain([rows]);
+            let part = |(start, end)| {
+                let selection = RowSelection::from_consecutive_ranges(std::iter::once(start..end), rows);
+                let selection = match &matching {
+                    Some(matching) => selection.intersection(matching),
+                    None => selection,
+                };
+                GroupRows { count: selection.row_count(), selection: Some(selection) }
             };
-            GroupRows { count: selection.row_count(), selection: Some(selection) }
+            starts.zip(ends).map(part).collect()
         };
-        Ok((0..parts).map(part).filter(|rows| rows.count > 0).collect())
+        Ok(parts.into_iter().filter(|part| part.count > 0).collect())
+    }
+
+    /// The rows at which a row group is split between tasks: first rows of pages of its largest column, so that no two
+    /// tasks decode the same pages of it.
+    fn cuts(
+        &self,
+        number: usize,
+        group: &RowGroupMetaData,
+        mask: &ProjectionMask,
+        rows: usize,
+    ) -> Vec<usize> {
+        let Some(index) = self.parquet().offset_index().and_then(|groups| groups.get(number)) else {
+            return Vec::new();
+        };
+        let size = |column: &ColumnChunkMetaData| decoded_size(column).max(rows as u64 * 8);
+        let columns = group.columns().iter().enumerate().filter(|(leaf, _)| mask.leaf_included(*leaf));
+        let sizes = columns.map(|(leaf, column)| (size(column), leaf)).collect::<Vec<_>>();
+        let bytes = sizes.iter().fold(0_u64, |sum, (size, _)| sum.saturating_add(*size));
+        let parts = bytes.div_ceil(TASK_BYTES).min((rows / TASK_ROWS) as u64);
+        let largest = sizes.iter().max().and_then(|(_, leaf)| index.get(*leaf));
+        let Some(pages) = largest.map(|column| column.page_locations()) else { return Vec::new() };
+        let first_row = |at: usize| pages.get(at).and_then(|page| usize::try_from(page.first_row_index).ok());
+        let mut cuts = Vec::new();
+        for part in 1..parts {
+            let wanted = (rows as u128 * u128::from(part) / u128::from(parts)) as usize;
+            let after = pages.partition_point(|page| page.first_row_index < wanted as i64);
+            let around = [after.checked_sub(1).and_then(first_row), first_row(after)];
+            let nearest = around.into_iter().flatten().min_by_key(|row| row.abs_diff(wanted));
+            cuts.extend(nearest.filter(|row| (cuts.last().copied().unwrap_or(0) + 1..rows).contains(row)));
+        }
+        cuts
     }
 
     /// The tasks over the row groups that may match.
@@ -118,7 +147,11 @@ impl ParquetTable {
         let mut left = scan.limit.unwrap_or(u64::MAX);
         for (number, group) in groups.iter().enumerate() {
             let skipped = bounds.as_ref().is_some_and(|bounds| bounds.excludes(number));
-            let parts = if skipped || left == 0 { Vec::new() } else { self.parts(number, group, predicate)? };
+            let parts = if skipped || left == 0 {
+                Vec::new()
+            } else {
+                self.parts(number, group, &projection.mask, predicate)?
+            };
             if parts.is_empty() {
                 plan.pruned += u64::from(group.num_rows() > 0);
                 continue;
@@ -249,7 +282,7 @@ fn cost(group: &RowGroupMetaData, mask: &ProjectionMask, rows: usize, batch_rows
     let (mut stored, mut decoded) = (0_u64, 0_u64);
     for (_, column) in columns {
         stored = stored.saturating_add(u64::try_from(column.compressed_size()).unwrap_or(0));
-        decoded = decoded.saturating_add(u64::try_from(column.uncompressed_size()).unwrap_or(0));
+        decoded = decoded.saturating_add(decoded_size(column));
     }
     let all = u64::try_from(group.num_rows()).unwrap_or(0).max(1);
     let share = |bytes: u64| (u128::from(bytes) * rows as u128 / u128::from(all)) as u64;
@@ -257,6 +290,11 @@ fn cost(group: &RowGroupMetaData, mask: &ProjectionMask, rows: usize, batch_rows
     let batch = decoded.saturating_mul(4) / all * (batch_rows.min(rows) as u64);
     let memory = share(stored).saturating_add(batch);
     Cost { pieces: 1, bytes_in: share(stored), memory, rows: rows as u64 }
+}
+
+/// The bytes of a column chunk without compression, as its metadata states them.
+fn decoded_size(column: &ColumnChunkMetaData) -> u64 {
+    u64::try_from(column.uncompressed_size()).unwrap_or(0)
 }
 
 fn row_count(group: &RowGroupMetaData) -> Result<usize> {

@@ -108,12 +108,14 @@ fn statistics_that_cannot_be_wrong_are_exact() {
 }
 
 #[test]
-fn large_row_groups_are_split_between_tasks() {
-    let rows = 1_200_000;
+fn large_row_groups_are_split_between_tasks_at_their_pages() {
+    let rows = 6_000_000;
     let id: ArrayRef = Arc::new(Int64Array::from_iter_values(0..rows));
     let batch = RecordBatch::try_from_iter([("id", id)]).unwrap();
-    let table = table(&batch, 2_000_000, 20_000, false);
-    assert_eq!(table.plan(&Scan::all()).unwrap().tasks.len(), 3);
+    let table = table(&batch, 8_000_000, 70_000, false);
+    let plan = table.plan(&Scan::all()).unwrap();
+    let counts = plan.tasks.iter().map(|task| task.cost().rows).collect::<Vec<_>>();
+    assert_eq!(counts, [2_030_000, 1_960_000, 2_010_000]);
     assert_eq!(ids(&run(&table, &Scan::all()).0), (0..rows).collect::<Vec<_>>());
 }
 
