@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Runs fuzz targets, as many at once as there are cores, and prints what each of them did.
 #   fuzz/run.sh [TARGET…]             FUZZ_SECONDS (60) each, from the seeds in fuzz/seeds and what earlier runs found
-#   fuzz/run.sh --replay [TARGET…]    only the seeds, each once
-#   fuzz/run.sh --slice [TARGET…]     a fixed number of inputs each, from the seeds, with fixed random numbers; keeps no corpus:
-#                                     what CI runs, and no longer than FUZZ_SECONDS (120) on a slow machine
+#   fuzz/run.sh --replay [TARGET…]    only the seeds, each once: what CI runs
+#   fuzz/run.sh --slice [TARGET…]     a fixed number of inputs each, from the seeds, with fixed random numbers; keeps no corpus,
+#                                     and takes no longer than FUZZ_SECONDS (120) on a slow machine
 #   fuzz/run.sh --minimize [TARGET…]  rebuilds the seeds: the fewest inputs that reach what all inputs found so far do
 # Without targets: all of them. A find is kept in fuzz/artifacts and run once more, alone: only what fails again fails the run.
 # Needs cargo-fuzz (cargo install cargo-fuzz). The flags are unstable: RUSTC_BOOTSTRAP makes the pinned compiler accept them.
