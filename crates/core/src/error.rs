@@ -148,6 +148,15 @@ impl Error {
         Self::io(format!("cannot read '{path}'"), no_such_file()).file(path)
     }
 
+    /// The same, with the most similar name in its folder.
+    pub fn missing_among(path: &str, names: &[&str]) -> Self {
+        let error = Self::missing(path);
+        match nearest(path.rsplit('/').next().unwrap_or(path), names) {
+            Some(near) => error.hint(format!("did you mean '{near}'?")),
+            None => error,
+        }
+    }
+
     /// A pattern of file names that matches none.
     pub fn no_match(pattern: &str) -> Self {
         Self::io(format!("no file matches '{pattern}'"), no_such_file())
@@ -156,10 +165,8 @@ impl Error {
     /// An unknown name, with the most similar known one.
     pub fn unknown_name<'a>(what: &str, name: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
         let mut known: Vec<&str> = known.into_iter().collect();
-        let near =
-            known.iter().map(|k| (distance(name, k), *k)).min().filter(|(d, _)| *d <= 1 + name.len() / 4);
         let error = Self::not_found(format!("{what} '{name}' does not exist"));
-        if let Some((_, near)) = near {
+        if let Some(near) = nearest(name, &known) {
             return error.hint(format!("did you mean '{near}'?"));
         }
         let total = known.len();
@@ -430,6 +437,12 @@ impl<T, E: Into<Error>> Context<T> for std::result::Result<T, E> {
 
 fn no_such_file() -> std::io::Error {
     std::io::Error::new(std::io::ErrorKind::NotFound, "no such file or directory")
+}
+
+/// The most similar of these names, if it is similar.
+fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+    let near = known.iter().map(|known| (distance(name, known), *known)).min()?;
+    (near.0 <= 1 + name.len() / 4).then_some(near.1)
 }
 
 /// Edit distance, for suggestions; long names are skipped.

@@ -1,6 +1,7 @@
 //! The findings of a verification. Damage found while verifying is data, not an error.
 
-use crate::error::Error;
+use crate::error::{Error, Result};
+use crate::hint::Action;
 
 /// The depth of a verification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -173,6 +174,24 @@ impl Report {
     /// The findings, in order of discovery.
     pub fn findings(&self) -> &[Finding] {
         &self.findings
+    }
+
+    /// The findings that are errors, in order of discovery.
+    pub fn errors(&self) -> impl Iterator<Item = &Finding> + Clone {
+        self.findings.iter().filter(|finding| finding.severity == Severity::Error)
+    }
+
+    /// Fails with the first error: a copy of damaged bytes would look intact.
+    pub fn refuse_copy(&self, file: &str) -> Result<()> {
+        let Some(found) = self.errors().next() else { return Ok(()) };
+        let mut error = Error::corrupt(found.message.clone()).class(found.kind).file(file);
+        if let Some(offset) = found.offset {
+            error = error.offset(offset);
+        }
+        if let Some(piece) = &found.piece {
+            error = error.piece(piece.clone());
+        }
+        Err(error.suggest("{} recovers the intact parts", [Action::Repair]))
     }
 
     /// How many further findings were counted but not kept.

@@ -225,8 +225,9 @@ impl File {
     }
 
     /// Number of blobs of a column before a row group.
-    pub(crate) fn blob_base(&self, column: usize, group: usize) -> u64 {
-        self.inner.blob_bases.get(&column).and_then(|bases| bases.get(group)).copied().unwrap_or(0)
+    pub(crate) fn blob_base(&self, column: usize, group: usize) -> Result<u64> {
+        let bases = self.inner.blob_bases.get(&column).and_then(|bases| bases.get(group));
+        bases.copied().ok_or_else(|| Error::internal("a row group of a blob column is not counted"))
     }
 
     /// The decoding parameters of a column; its value dictionary must be loaded.

@@ -7,8 +7,8 @@
 use tesselle_core::driver::Steps;
 use tesselle_core::storage::StagedFolder;
 use tesselle_core::{
-    Action, Depth, Driver, Error, Location, Report, Result, RewriteRequest, Rewritten, Settings, Severity,
-    Sink, Summary, WriteOptions, driver,
+    Action, Depth, Driver, Error, Location, Report, Result, RewriteRequest, Rewritten, Settings, Sink,
+    Summary, WriteOptions, driver,
 };
 
 use crate::collection::{Collection, MANIFEST_NAME};
@@ -108,17 +108,7 @@ fn copy(file: &File, target: &Location, overwrite: bool, driver: &Driver) -> Res
     target.refuse_existing(overwrite)?;
     let mut report = Report::new(Depth::Pieces);
     verify(file, Depth::Pieces, driver, &mut report)?;
-    if let Some(finding) = report.findings().iter().find(|finding| finding.severity == Severity::Error) {
-        let mut error =
-            Error::corrupt(finding.message.clone()).class(finding.kind).file(file.path().to_string());
-        if let Some(offset) = finding.offset {
-            error = error.offset(offset);
-        }
-        if let Some(piece) = &finding.piece {
-            error = error.piece(piece.clone());
-        }
-        return Err(error.suggest("{} recovers the intact parts", [Action::Repair]));
-    }
+    report.refuse_copy(file.path())?;
     let mut staged = target.create(overwrite)?;
     driver::copy(file.location(), 0..file.size(), &mut *staged, driver)?;
     staged.commit()?;

@@ -3,7 +3,6 @@
 use tesselle_core::storage::{LocalStorage, StagedFolder};
 use tesselle_core::{
     Action, Container, Depth, Driver, Error, ErrorKind, Location, RepairRequest, Repaired, Report, Result,
-    Severity,
 };
 
 use crate::name::Uri;
@@ -189,7 +188,7 @@ impl StagedRepair {
             Err(error) if is_about_the_data(&error) => Report::refused(Depth::Deep, &error),
             checked => checked?,
         };
-        match report.findings().iter().find(|finding| finding.severity == Severity::Error) {
+        match report.errors().next() {
             None => Ok(Self { folder, inner, repaired }),
             Some(finding) => Err(Error::corrupt(format!(
                 "the repaired container failed verification ({}: {}) and was discarded",

@@ -154,6 +154,7 @@ pub use registry::{detect, format_by_extension, format_by_name, formats, target_
 pub use scan::TableScan;
 #[cfg(feature = "tatami")]
 pub use search::{Index, Search, index, search};
+pub use several::files_in;
 #[cfg(feature = "async")]
 pub use stream::RowStream;
 /// The traits that formats implement, for adding a format or using one directly.

@@ -10,6 +10,7 @@ use arrow_schema::{DataType, Field, Schema};
 use arrow_select::concat::concat;
 
 use super::Condition;
+use crate::At;
 use crate::error::{Error, Result};
 
 /// Strings of at most this many bytes are appended by a copy of constant size.
@@ -37,11 +38,16 @@ pub(crate) fn expand(dictionary: &DictionaryArray<UInt16Type>) -> Result<ArrayRe
     let nulls = dictionary.nulls().filter(|nulls| nulls.null_count() > 0);
     let of = |row: usize, key: u16| {
         // The key of a null row may be none of the entries.
-        if nulls.is_some_and(|nulls| nulls.is_null(row)) { None } else { strings.get(usize::from(key)) }
+        if nulls.is_some_and(|nulls| nulls.is_null(row)) {
+            return Ok(None);
+        }
+        strings.at(usize::from(key)).map(Some)
     };
     let keys = dictionary.keys().values();
-    let size: usize =
-        keys.iter().enumerate().filter_map(|(row, key)| of(row, *key)).map(|(_, string)| string.len()).sum();
+    let mut size = 0;
+    for (row, key) in keys.iter().enumerate() {
+        size += of(row, *key)?.map_or(0, |(_, string)| string.len());
+    }
     i32::try_from(size)
         .map_err(|_| Error::limit("the strings of a batch exceed 2 GiB").hint("read fewer rows at once"))?;
     // There is room for a copy of constant size after the last string.
@@ -49,8 +55,8 @@ pub(crate) fn expand(dictionary: &DictionaryArray<UInt16Type>) -> Result<ArrayRe
     let (mut end, mut offsets) = (0, Vec::with_capacity(keys.len() + 1));
     offsets.push(0);
     for (row, key) in keys.iter().enumerate() {
-        if let Some((start, string)) = of(row, *key) {
-            let place = data.get_mut(end..).unwrap_or_default();
+        if let Some((start, string)) = of(row, *key)? {
+            let place = data.part_mut(end..)?;
             if string.len() <= SHORT
                 && let Some(place) = place.first_chunk_mut()
             {

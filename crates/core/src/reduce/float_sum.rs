@@ -84,8 +84,7 @@ pub(super) fn add_rows<C: Cell>(
 impl<C: Cell> FloatSum<C> {
     #[inline]
     fn add(&mut self, at: usize, values: &[f64]) {
-        let (sums, lost) = (self.sum.get_mut(at..), self.lost.get_mut(at..));
-        let places = sums.unwrap_or_default().iter_mut().zip(lost.unwrap_or_default());
+        let places = self.sum.within_mut(at..).iter_mut().zip(self.lost.within_mut(at..));
         for ((sum, lost), value) in places.zip(values) {
             let (total, error) = two_sum(*sum, *value);
             *sum = total;

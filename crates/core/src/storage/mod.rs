@@ -29,6 +29,7 @@ pub use memory::MemoryStorage;
 pub use spool::spool;
 pub use staged::{StagedPath, refuse_first_commit, remove_staged, remove_staged_unless_committed};
 
+use crate::At;
 use crate::error::{Error, Result};
 
 /// A storage of named byte sequences. Paths are separated by `/`.
@@ -70,8 +71,9 @@ pub trait Storage: Send + Sync + Debug {
     fn read_parts(&self, path: &str, parts: &mut [(u64, &mut [u8])]) -> Result<()> {
         let ranges: Vec<Range<u64>> =
             parts.iter().map(|(offset, part)| *offset..offset.saturating_add(part.len() as u64)).collect();
-        for ((_, part), bytes) in parts.iter_mut().zip(self.read(path, &ranges)?) {
-            part.copy_from_slice(&bytes);
+        let found = self.read(path, &ranges)?;
+        for (number, (_, part)) in parts.iter_mut().enumerate() {
+            part.copy_from_slice(found.at(number)?);
         }
         Ok(())
     }

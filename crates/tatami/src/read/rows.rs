@@ -211,17 +211,15 @@ impl File {
         let mut bytes = 0usize;
         for (g, row) in places {
             let validity = self.blob_validity(*g, column)?;
-            let row = *row as usize;
+            let (row, base) = (*row as usize, self.blob_base(column, *g)?);
             let ordinal = match validity.as_ref() {
                 Some(bits) if row >= bits.len() => return Err(missing_row(*g, column, row as u64)),
                 Some(bits) if !bits.value(row) => {
                     builder.append_null();
                     continue;
                 }
-                Some(bits) => {
-                    self.blob_base(column, *g).saturating_add(bits.slice(0, row).count_set_bits() as u64)
-                }
-                None => self.blob_base(column, *g).saturating_add(row as u64),
+                Some(bits) => base.saturating_add(bits.slice(0, row).count_set_bits() as u64),
+                None => base.saturating_add(row as u64),
             };
             let run = index.run_of(ordinal)?;
             let decoded = self.run(&index, column, run)?;

@@ -12,7 +12,7 @@ mod records;
 use arrow_buffer::BooleanBuffer;
 use tesselle_core::{
     Context, Depth, Driver, Error, ErrorKind, Location, Outcome, RepairRequest, Repaired, Report, Result,
-    Severity, Sink, Step, Task, driver,
+    Sink, Step, Task, driver,
 };
 
 use crate::meta::header::flags as header_flags;
@@ -51,7 +51,7 @@ pub(crate) fn repair(request: RepairRequest<'_>, driver: &Driver) -> Result<Repa
     let kept: Vec<usize> = whole.iter().filter(|(_, ok)| *ok).map(|(g, _)| *g).collect();
     let rows = if kept.len() == whole.len() { Some(group_rows(&file)) } else { None };
     let index = whole_index(&file, rows, driver, &mut repaired)?;
-    let errors = report.findings().iter().filter(|finding| finding.severity == Severity::Error);
+    let errors = report.errors();
     if let (Some(first), true) = (errors.clone().next(), kept.len() == whole.len()) {
         let place = first.piece.as_deref().unwrap_or("file");
         let message = format!("indexes and statistics were rebuilt: {} ({place})", first.message);
@@ -99,7 +99,7 @@ fn whole_groups(file: &File, driver: &Driver, repaired: &mut Repaired) -> Result
         driver.progress().advance(group_bytes(file, g));
         if let Err(error) = &read {
             if error.kind() == ErrorKind::Io {
-                return Err(Error::new(error.kind(), error.message().to_owned())).in_file(file.path());
+                return Err(error.clone()).in_file(file.path());
             }
             let rows = file.footer().groups.get(g).map_or(0, |group| group.rows);
             let message = format!("dropped row group {g} with {rows} rows: {}", error.without_hint());

@@ -301,7 +301,7 @@ impl PostingCursor {
         }
     }
 
-    /// Moves to the first document of `block`, which the skip table has.
+    /// Moves to the first document of `block`; there is none after the last block.
     fn enter(&mut self, block: usize) {
         self.block = block;
         self.pos = 0;
@@ -313,7 +313,7 @@ impl PostingCursor {
 
     /// Where the block starts in the payload.
     fn block_start(&self) -> usize {
-        self.table.offset.get(self.block).copied().unwrap_or(0) as usize
+        self.table.offset.value(self.block) as usize
     }
 
     #[inline]
@@ -355,7 +355,7 @@ impl PostingCursor {
 
     /// Start and end of the last read block in the payload.
     pub(crate) fn block_bytes(&self, block: usize) -> (usize, usize) {
-        let start = self.table.offset.get(block).copied().unwrap_or(0) as usize;
+        let start = self.table.offset.value(block) as usize;
         (start, self.block_end)
     }
 

@@ -31,8 +31,7 @@ impl Findings {
     /// Adds an error from reading as damage of this kind.
     fn kind(&mut self, kind: &'static str, error: &Error) {
         if matches!(error.kind(), ErrorKind::Io | ErrorKind::Canceled) {
-            let failure = || Error::new(error.kind(), error.message().to_owned()).file(self.file.clone());
-            self.failure.get_or_insert_with(failure);
+            self.failure.get_or_insert_with(|| error.clone().file(self.file.clone()));
             return;
         }
         let mut finding = Finding::from_error(kind, error);

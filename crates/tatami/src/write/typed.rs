@@ -1,32 +1,37 @@
 //! The settings of a write, typed.
 
-use tesselle_core::Settings;
+use tesselle_core::typed_options;
 
 use super::options::Profile;
 use crate::meta::types::Codec;
 
-/// Options of a new file. Options that are not set follow from the source.
-///
-/// ```
-/// use tesselle_tatami::WriteOptions;
-///
-/// let options = WriteOptions::new().sort_key("time").bloom(["url"]).level(9);
-/// ```
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[must_use = "options have no effect before they are handed to a write"]
-pub struct WriteOptions(Settings);
+typed_options! {
+    /// Options of a new file. Options that are not set follow from the source.
+    ///
+    /// ```
+    /// use tesselle_tatami::WriteOptions;
+    ///
+    /// let options = WriteOptions::new().sort_key("time").bloom(["url"]).level(9);
+    /// ```
+    WriteOptions {
+        /// Sets the column that rows are sorted by; the order is checked.
+        sort_key(column: impl Into<String>) => "sort_key" as column.into();
+        /// Sets the codec of data pages `[default: zstd]`; LZ4 needs the extended profile.
+        codec(codec: Codec) => "codec" as codec.name();
+        /// Sets the level of zstd, from -7 to 22 `[default: 5]`.
+        level(level: i32) => "level";
+        /// Sets the most rows of a row group `[default: 131072]`.
+        row_group_rows(rows: u32) => "row_group_rows";
+        /// Sets the estimated bytes at which a row group is closed `[default: 256 MiB]`.
+        row_group_bytes(bytes: u64) => "row_group_bytes";
+        /// Sets the most rows of a page `[default: 65536]`.
+        page_rows(rows: u32) => "page_rows";
+        /// Sets the most bytes of a blob run `[default: 1 MiB]`.
+        blob_run_bytes(bytes: u64) => "blob_run_bytes";
+    }
+}
 
 impl WriteOptions {
-    /// No option set.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets the column that rows are sorted by; the order is checked.
-    pub fn sort_key(self, column: impl Into<String>) -> Self {
-        Self(self.0.with("sort_key", column.into()))
-    }
-
     /// Gives these columns a bloom filter per row group.
     pub fn bloom<S: ToString>(self, columns: impl IntoIterator<Item = S>) -> Self {
         Self(self.0.with_list("bloom", columns))
@@ -44,42 +49,6 @@ impl WriteOptions {
             Profile::Extended => "extended",
         };
         Self(self.0.with("profile", name))
-    }
-
-    /// Sets the codec of data pages `[default: zstd]`; LZ4 needs the extended profile.
-    pub fn codec(self, codec: Codec) -> Self {
-        Self(self.0.with("codec", codec.name()))
-    }
-
-    /// Sets the level of zstd, from -7 to 22 `[default: 5]`.
-    pub fn level(self, level: i32) -> Self {
-        Self(self.0.with("level", level))
-    }
-
-    /// Sets the most rows of a row group `[default: 131072]`.
-    pub fn row_group_rows(self, rows: u32) -> Self {
-        Self(self.0.with("row_group_rows", rows))
-    }
-
-    /// Sets the estimated bytes at which a row group is closed `[default: 256 MiB]`.
-    pub fn row_group_bytes(self, bytes: u64) -> Self {
-        Self(self.0.with("row_group_bytes", bytes))
-    }
-
-    /// Sets the most rows of a page `[default: 65536]`.
-    pub fn page_rows(self, rows: u32) -> Self {
-        Self(self.0.with("page_rows", rows))
-    }
-
-    /// Sets the most bytes of a blob run `[default: 1 MiB]`.
-    pub fn blob_run_bytes(self, bytes: u64) -> Self {
-        Self(self.0.with("blob_run_bytes", bytes))
-    }
-}
-
-impl From<WriteOptions> for Settings {
-    fn from(options: WriteOptions) -> Self {
-        options.0
     }
 }
 

@@ -24,7 +24,12 @@ impl Opener {
         }
         match self.open_one(uri) {
             Err(error) if error.class_name() == "unknown_format" && parsed.location.is_dir()? => {
-                let known = known_files(&parsed)?;
+                let known = files_in(&parsed.location)?;
+                let of_table = |file: String| match &parsed.table {
+                    Some(table) => format!("{file}#{table}"),
+                    None => file,
+                };
+                let known: Vec<String> = known.into_iter().map(of_table).collect();
                 if known.is_empty() { Err(error) } else { self.union(uri, &known) }
             }
             opened => opened,
@@ -78,13 +83,11 @@ impl Opener {
     }
 }
 
-/// The files of a folder that are of a known format: there may be a README next to the data.
-fn known_files(folder: &Uri) -> Result<Vec<String>> {
-    let names = folder.location.list()?.into_iter().map(|entry| folder.location.join(&entry.name));
-    let known =
-        names.filter(|location| !location.name().starts_with('.') && registry::detect(location).is_ok());
-    let table = folder.table.as_ref().map_or_else(String::new, |table| format!("#{table}"));
-    Ok(known.map(|location| format!("{}{table}", location.path())).collect())
+/// The files and containers directly in a folder that are of a known format, by name: there may be a README next to the data.
+pub fn files_in(folder: &Location) -> Result<Vec<String>> {
+    let all = folder.list()?.into_iter().filter(|entry| !entry.name.starts_with('.'));
+    let known = all.map(|entry| folder.join(&entry.name)).filter(|file| registry::detect(file).is_ok());
+    Ok(known.map(|file| file.path().to_owned()).collect())
 }
 
 fn mixed(one: &str, other: &str) -> Error {
@@ -94,17 +97,11 @@ fn mixed(one: &str, other: &str) -> Error {
 
 /// The error for a missing file, with a suggestion of a similar name.
 fn missing(path: &str) -> Error {
-    let error = Error::missing(path);
     let folder = Location::local(path).ok().and_then(|l| l.parent());
     let folder = folder.map_or_else(|| Location::local("."), Ok);
-    let Ok(entries) = folder.and_then(|folder| folder.list()) else { return error };
-    let name = path.rsplit('/').next().unwrap_or(path);
-    let known: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
-    let near = Error::unknown_name("file", name, known);
-    match near.hint_text().filter(|hint| hint.starts_with("did you mean")) {
-        Some(hint) => error.hint(hint),
-        None => error,
-    }
+    let entries = folder.and_then(|folder| folder.list()).unwrap_or_default();
+    let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
+    Error::missing_among(path, &names)
 }
 
 #[cfg(all(test, feature = "text"))]

@@ -163,6 +163,7 @@ pub(crate) type RowBytes = [u8; Row::LEN];
 
 #[inline]
 pub(crate) fn u64_at<const AT: usize>(row: &RowBytes) -> u64 {
+    const { assert!(AT + 8 <= Row::LEN) };
     let mut word = [0; 8];
     word.copy_from_slice(row.get(AT..AT + 8).unwrap_or(&[0; 8]));
     u64::from_le_bytes(word)

@@ -12,8 +12,7 @@ use bytes::Bytes;
 use lost::SalvagedDataset;
 use tesselle_core::driver::copy;
 use tesselle_core::{
-    Depth, Driver, Error, ErrorKind, Finding, Location, OpenOptions, Outcome, RepairRequest, Repaired,
-    Report, Result, Severity,
+    Depth, Driver, Error, ErrorKind, Location, OpenOptions, Outcome, RepairRequest, Repaired, Report, Result,
 };
 
 use crate::container::File;
@@ -85,10 +84,7 @@ fn has_all_rows(file: &File) -> Result<bool> {
 
 /// Notes the findings of a verification except missing or undecodable chunks, one line per kind.
 fn note_disagreements(file: &File, report: &Report, kept: &mut [SalvagedDataset], repaired: &mut Repaired) {
-    let of_kind = |kind: &'static str| {
-        let is_meant = move |finding: &&Finding| finding.severity == Severity::Error && finding.kind == kind;
-        report.findings().iter().filter(is_meant)
-    };
+    let of_kind = |kind: &'static str| report.errors().filter(move |finding| finding.kind == kind);
     for dataset in kept {
         let name = file.opened.name(dataset.id);
         let ending = format!(" of '{name}'");

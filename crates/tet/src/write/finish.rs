@@ -3,7 +3,7 @@
 use tesselle_core::{At, Error, Result, Summary};
 
 use super::spec::FooterSpec;
-use super::writer::{Output, Writer};
+use super::writer::Writer;
 use crate::meta::footer::{Document, SpillRef, Tail};
 use crate::meta::index::{Header, Row};
 use crate::meta::limits::{INLINE_FOOTER, METADATA_SPILL};
@@ -122,16 +122,16 @@ impl Writer {
         Ok(SpillRef { offset, len: bytes.len() as u64 })
     }
 
-    fn in_index_order(&self) -> impl Iterator<Item = (u64, &Output)> {
-        self.order.iter().filter_map(|id| self.datasets.get(*id).map(|output| (*id as u64, output)))
-    }
-
     fn zone_document(&self) -> Result<Vec<u8>> {
-        let entries = self.in_index_order().flat_map(|(id, output)| {
+        let mut entries = Vec::new();
+        for id in &self.order {
+            let output = self.datasets.at(*id)?;
+            let Some(statistics) = &output.statistics else { continue };
             let chunks = (0..output.grid.chunks).map(|linear| output.grid.chunk_at(linear));
-            chunks.filter_map(move |chunk| output.statistics.as_ref()?.zone_entry(&output.grid, id, &chunk))
-        });
-        pretty(&ZoneDocument::standalone(entries.collect()))
+            entries
+                .extend(chunks.filter_map(|chunk| statistics.zone_entry(&output.grid, *id as u64, &chunk)));
+        }
+        pretty(&ZoneDocument::standalone(entries))
     }
 
     fn secondary_document(&self, metadata: Option<&Metadata>) -> Result<Option<Vec<u8>>> {

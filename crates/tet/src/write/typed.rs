@@ -1,6 +1,6 @@
 //! The settings of a write, typed.
 
-use tesselle_core::Settings;
+use tesselle_core::typed_options;
 
 use super::spec::Alignment;
 use crate::meta::index::Codec;
@@ -17,41 +17,30 @@ pub enum Footer {
     Indexed,
 }
 
-/// Options of a new file. What is not set follows from the source.
-///
-/// ```
-/// use tesselle_tet::{Codec, WriteOptions};
-///
-/// let options = WriteOptions::new().chunk([512, 512]).codec(Codec::Zstd).level(9);
-/// ```
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[must_use = "options have no effect before they are handed to a write"]
-pub struct WriteOptions(Settings);
+typed_options! {
+    /// Options of a new file. What is not set follows from the source.
+    ///
+    /// ```
+    /// use tesselle_tet::{Codec, WriteOptions};
+    ///
+    /// let options = WriteOptions::new().chunk([512, 512]).codec(Codec::Zstd).level(9);
+    /// ```
+    WriteOptions {
+        /// Sets how chunks are stored `[default: raw]`.
+        codec(codec: Codec) => "codec" as codec.name();
+        /// Sets the level of zstd, from -7 to 22.
+        level(level: i32) => "level";
+        /// Whether zstd frames carry a checksum `[default: yes]`.
+        checksum(checksum: bool) => "checksum";
+        /// Sets the value of nulls, and of cells that no row has.
+        fill(value: impl ToString) => "fill";
+    }
+}
 
 impl WriteOptions {
-    /// No option set.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Sets the shape of a chunk.
     pub fn chunk(self, shape: impl IntoIterator<Item = u64>) -> Self {
         Self(self.0.with_list("chunk", shape))
-    }
-
-    /// Sets how chunks are stored `[default: raw]`.
-    pub fn codec(self, codec: Codec) -> Self {
-        Self(self.0.with("codec", codec.name()))
-    }
-
-    /// Sets the level of zstd, from -7 to 22.
-    pub fn level(self, level: i32) -> Self {
-        Self(self.0.with("level", level))
-    }
-
-    /// Whether zstd frames carry a checksum `[default: yes]`.
-    pub fn checksum(self, checksum: bool) -> Self {
-        Self(self.0.with("checksum", checksum))
     }
 
     /// Sets the shape of the tensors that rows are written as.
@@ -67,11 +56,6 @@ impl WriteOptions {
     /// Places rows by their coordinates, in memory, rather than in the order they come in.
     pub fn any_order(self) -> Self {
         Self(self.0.with("order", "any"))
-    }
-
-    /// Sets the value of nulls, and of cells that no row has.
-    pub fn fill(self, value: impl ToString) -> Self {
-        Self(self.0.with("fill", value))
     }
 
     /// Sets the footer `[default: version 1 where there is metadata to keep, else none]`.
@@ -92,12 +76,6 @@ impl WriteOptions {
             Alignment::Sorted => "sorted",
         };
         Self(self.0.with("align", name))
-    }
-}
-
-impl From<WriteOptions> for Settings {
-    fn from(options: WriteOptions) -> Self {
-        options.0
     }
 }
 

@@ -11,9 +11,7 @@ mod rebuild;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use tesselle_core::{
-    Depth, Driver, Location, OpenOptions, Outcome, RepairRequest, Repaired, Report, Severity,
-};
+use tesselle_core::{Depth, Driver, Location, OpenOptions, Outcome, RepairRequest, Repaired, Report};
 
 use crate::container::stored_fields;
 use crate::directory::{ConditionEntry, FileEntry};
@@ -60,7 +58,7 @@ fn save(source: &Location, target: &Location, options: &OpenOptions, driver: &Dr
     if repaired.outcome == Outcome::Healthy {
         let mut report = Report::new(Depth::Deep);
         crate::verify::verify(&array, Depth::Deep, driver, &mut report)?;
-        let error = report.findings().iter().find(|finding| finding.severity == Severity::Error);
+        let error = report.errors().next();
         match error {
             None => repaired.note(Outcome::Healthy, "the array is healthy and was copied"),
             Some(error) => repaired.note(Outcome::Repaired, format!("not copied: {}", error.message)),
@@ -158,7 +156,7 @@ impl Job<'_> {
     /// Copies a fragment whose tiles all decode; returns whether it did.
     fn keep_fragment(&mut self, fragment: &Fragment, driver: &Driver) -> Result<bool> {
         let report = crate::verify::verify_fragment(self.array, fragment, driver)?;
-        let errors = || report.findings().iter().filter(|finding| finding.severity == Severity::Error);
+        let errors = || report.errors();
         // The metadata of old fragments cannot be rebuilt.
         let is_rebuilt = |kind: &str| fragment.version() >= rebuild::OLDEST && REBUILT.contains(&kind);
         if let Some(fatal) = errors().find(|finding| !is_rebuilt(finding.kind)) {
@@ -222,7 +220,7 @@ impl Job<'_> {
         if stale && fragment.version() >= rebuild::OLDEST {
             let bytes = rebuild::metadata(self.array, fragment)?;
             self.repaired.kept_bytes += fragment.metadata().len() as u64;
-            let wrong = report.findings().iter().find(|finding| finding.severity == Severity::Error);
+            let wrong = report.errors().next();
             match wrong {
                 Some(finding) => {
                     let text = format!(

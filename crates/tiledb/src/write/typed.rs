@@ -1,27 +1,37 @@
 //! The settings of a conversion into an array, typed.
 
-use tesselle_core::{Scalar, Secret, Settings, hex};
+use tesselle_core::{Scalar, Secret, hex, typed_options};
 
 use crate::meta::layout::Layout;
 use crate::meta::schema::ArrayKind;
 
-/// Options of a new array. Options that are not set follow from the source.
-///
-/// ```
-/// use tesselle_tiledb::write::WriteOptions;
-///
-/// let options = WriteOptions::new().dims(["time"]).filters("double-delta,zstd:5").capacity(10_000);
-/// ```
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[must_use = "options have no effect before they are handed to a write"]
-pub struct WriteOptions(Settings);
+typed_options! {
+    /// Options of a new array. Options that are not set follow from the source.
+    ///
+    /// ```
+    /// use tesselle_tiledb::write::WriteOptions;
+    ///
+    /// let options = WriteOptions::new().dims(["time"]).filters("double-delta,zstd:5").capacity(10_000);
+    /// ```
+    WriteOptions {
+        /// Sets the cells of a tile of a sparse array `[default: 10000]`.
+        capacity(cells: u64) => "capacity";
+        /// Whether a sparse array may have several cells with the same coordinates `[default: no]`.
+        duplicates(allowed: bool) => "dups";
+        /// Sets the filters of all attributes, as [`filters_from_str`](crate::filter::filters_from_str) reads them `[default: byteshuffle,zstd:3 for numbers, zstd:3 for bytes and strings, dictionary,zstd:3 for strings that repeat]`.
+        filters(filters: &str) => "filters";
+        /// Sets the time of the write, in milliseconds since the epoch `[default: now]`.
+        timestamp(millis: u64) => "timestamp";
+        /// Encrypts the array with this key of 32 bytes.
+        key(key: &Secret) => "key" as format!("hex:{}", hex(key.expose()));
+        /// Sets the order of cells in a tile `[default: row-major]`.
+        cell_order(order: Layout) => "cell_order" as order.name();
+        /// Sets the order of tiles `[default: row-major]`.
+        tile_order(order: Layout) => "tile_order" as order.name();
+    }
+}
 
 impl WriteOptions {
-    /// No option set.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Sets whether the array is dense or sparse `[default: sparse where there are dimensions, else dense]`.
     pub fn kind(self, kind: ArrayKind) -> Self {
         let name = match kind {
@@ -55,35 +65,6 @@ impl WriteOptions {
         Self(self.0.with(format!("extent.{dimension}"), extent))
     }
 
-    /// Sets the cells of a tile of a sparse array `[default: 10000]`.
-    pub fn capacity(self, cells: u64) -> Self {
-        Self(self.0.with("capacity", cells))
-    }
-
-    /// Sets the order of cells in a tile `[default: row-major]`.
-    pub fn cell_order(self, order: Layout) -> Self {
-        self.order("cell_order", order)
-    }
-
-    /// Sets the order of tiles `[default: row-major]`.
-    pub fn tile_order(self, order: Layout) -> Self {
-        self.order("tile_order", order)
-    }
-
-    fn order(self, name: &str, order: Layout) -> Self {
-        Self(self.0.with(name, order.name()))
-    }
-
-    /// Whether a sparse array may have several cells with the same coordinates `[default: no]`.
-    pub fn duplicates(self, allowed: bool) -> Self {
-        Self(self.0.with("dups", allowed))
-    }
-
-    /// Sets the filters of all attributes, as [`filters_from_str`](crate::filter::filters_from_str) reads them `[default: byteshuffle,zstd:3 for numbers, zstd:3 for bytes and strings, dictionary,zstd:3 for strings that repeat]`.
-    pub fn filters(self, filters: &str) -> Self {
-        Self(self.0.with("filters", filters))
-    }
-
     /// Sets the filters of an attribute or a dimension.
     pub fn column_filters(self, column: &str, filters: &str) -> Self {
         Self(self.0.with(format!("filters.{column}"), filters))
@@ -92,22 +73,6 @@ impl WriteOptions {
     /// Sets the fill value of an attribute.
     pub fn fill(self, attribute: &str, value: impl ToString) -> Self {
         Self(self.0.with(format!("fill.{attribute}"), value))
-    }
-
-    /// Sets the time of the write, in milliseconds since the epoch `[default: now]`.
-    pub fn timestamp(self, millis: u64) -> Self {
-        Self(self.0.with("timestamp", millis))
-    }
-
-    /// Encrypts the array with this key of 32 bytes.
-    pub fn key(self, key: &Secret) -> Self {
-        Self(self.0.with("key", format!("hex:{}", hex(key.expose()))))
-    }
-}
-
-impl From<WriteOptions> for Settings {
-    fn from(options: WriteOptions) -> Self {
-        options.0
     }
 }
 

@@ -125,7 +125,8 @@ impl ChunkHeader {
         out.put_string(&self.measurement)?;
         out.put_i32(data_size);
         out.put_i16(i16::from(self.data_type.code()));
-        out.put_i32(len32(self.pages.unwrap_or_default() as usize)?);
+        let pages = self.pages.ok_or_else(|| Error::internal("a chunk header has no number of pages"))?;
+        out.put_i32(len32(pages as usize)?);
         out.put_i16(i16::from(self.compression.code()));
         out.put_i16(i16::from(self.encoding.code()));
         if version != Version::V2 {

@@ -59,9 +59,9 @@ impl Encoding {
         Self::Camel,
     ];
 
-    /// The code in files.
+    /// The code in files: the position in [`Encoding::ALL`].
     pub(crate) fn code(self) -> u8 {
-        Self::ALL.iter().position(|e| *e == self).unwrap_or_default() as u8
+        self as u8
     }
 
     /// The encoding of a code.

@@ -1,6 +1,6 @@
 //! `TsFileMetaData`, the block at the end of a complete file, which locates everything else.
 
-use tesselle_core::{Cursor, Result};
+use tesselle_core::{Cursor, Error, Result};
 
 use super::index_node::{IndexNode, Level};
 use super::primitive::Primitives as _;
@@ -161,16 +161,21 @@ impl FileMetadata {
                     out.put_i64(position.cast_signed());
                     out.put_i64(*number);
                 }
-                out.put_i64(self.meta_offset.unwrap_or_default().cast_signed());
+                out.put_i64(self.offset()?.cast_signed());
                 self.bloom.iter().try_for_each(|bloom| bloom.write(out))
             }
             Version::V3 => {
                 self.write_root(out, version)?;
-                out.put_i64(self.meta_offset.unwrap_or_default().cast_signed());
+                out.put_i64(self.offset()?.cast_signed());
                 self.bloom.iter().try_for_each(|bloom| bloom.write(out))
             }
             Version::V4 => self.write_v4(out),
         }
+    }
+
+    /// Where the metadata starts, in the versions that state it.
+    fn offset(&self) -> Result<u64> {
+        self.meta_offset.ok_or_else(|| Error::internal("the metadata of a file has no offset"))
     }
 
     fn write_root(&self, out: &mut Vec<u8>, version: Version) -> Result<()> {
@@ -216,7 +221,7 @@ impl FileMetadata {
         }
         out.put_uvar(len32(self.tables.len())?.cast_unsigned());
         self.tables.iter().try_for_each(|table| table.write(out))?;
-        out.put_i64(self.meta_offset.unwrap_or_default().cast_signed());
+        out.put_i64(self.offset()?.cast_signed());
         match &self.bloom {
             Some(bloom) => bloom.write(out)?,
             None => out.put_uvar(0),

@@ -114,7 +114,7 @@ impl TableSchema {
             out.put_string(&column.name)?;
             out.extend([column.data_type.code(), column.encoding.code(), column.compression.code()]);
             write_properties(&column.properties, out)?;
-            out.put_i32(Category::ALL.iter().position(|c| c == category).unwrap_or_default() as i32);
+            out.put_i32(*category as i32);
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use tesselle_core::{ByteRange, Context as _, Error, Result};
+use tesselle_core::{At, ByteRange, Context as _, Error, Result};
 
 use super::column::{DecodedValues, NONE};
 use super::loaded::{ChunkRef, FileFacts, Loaded};
@@ -333,8 +333,7 @@ impl TaskInput {
             PointPage::Times(page) => {
                 let Times { values: times, ordered } = self.time_page(page, buffers)?;
                 let mut run = Run { ordered, ..Run::new(times, Vec::new()) };
-                let deleted = self.chunks.get(page.0).map(|t| Arc::clone(&t.chunk.deleted));
-                run.delete(&deleted.unwrap_or_default())?;
+                run.delete(&self.chunks.at(page.0)?.chunk.deleted)?;
                 Ok(run)
             }
             PointPage::Aligned { time, value } => {
@@ -349,8 +348,7 @@ impl TaskInput {
                 };
                 let columns = vec![RunColumn { values: column.values, picks: None }];
                 let mut run = Run { ordered, ..Run::new(there, columns) };
-                let deleted = self.chunks.get(value.0).map(|t| Arc::clone(&t.chunk.deleted));
-                run.delete(&deleted.unwrap_or_default())?;
+                run.delete(&self.chunks.at(value.0)?.chunk.deleted)?;
                 Ok(run)
             }
         }

@@ -23,7 +23,6 @@ use scan::{Recovered, scan_on};
 pub(crate) use scan::{scan, tail_of};
 use tesselle_core::{
     Depth, Driver, Error, ErrorKind, Location, OpenOptions, Outcome, RepairRequest, Repaired, Report, Result,
-    Severity,
 };
 
 use crate::meta::schema::Category;
@@ -391,7 +390,7 @@ fn finish(
         if verified.is_ok() && report.ok() {
             return Ok(written);
         }
-        let mut errors = report.findings().iter().filter(|finding| finding.severity == Severity::Error);
+        let mut errors = report.errors();
         let bad = errors.clone().filter_map(|finding| finding.offset);
         let bad: Vec<u64> = bad.collect();
         let is_bad = |place: &Range<u64>| bad.iter().any(|offset| place.contains(offset));

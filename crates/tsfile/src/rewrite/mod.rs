@@ -12,8 +12,7 @@ use std::sync::Arc;
 
 use tesselle_core::driver::{self, Order};
 use tesselle_core::{
-    Action, Depth, Driver, Error, Location, Report, Result, RewriteRequest, Rewritten, Scan, Settings,
-    Severity, Summary,
+    Depth, Driver, Error, Location, Report, Result, RewriteRequest, Rewritten, Scan, Settings, Summary,
 };
 
 use crate::meta::Version;
@@ -21,10 +20,7 @@ use crate::open::Archive;
 use crate::table::{DeviceTable, exact_rows};
 use crate::verify;
 use crate::write::options::SinkOptions;
-use crate::write::output::Output;
 
-/// Bytes copied at a time.
-const COPY: u64 = 8 << 20;
 /// Settings that keep the tables and columns of the source.
 const SETTINGS: [&str; 13] = [
     "compression",
@@ -79,36 +75,17 @@ fn is_unchanged(settings: &Settings, version: Version) -> bool {
 /// Copies a file after checking all its records.
 fn copy(archive: &Arc<Archive>, target: &Location, overwrite: bool, driver: &Driver) -> Result<Rewritten> {
     let Some(entry) = archive.files.first() else { return Err(Error::internal("an archive has no file")) };
-    driver.progress().expect(entry.file.size);
     let mut report = Report::new(Depth::Pieces);
     verify::verify(archive, Depth::Pieces, driver, &mut report)?;
-    let mut errors = report.findings().iter().filter(|finding| finding.severity == Severity::Error);
-    if let Some(finding) = errors.next() {
-        let mut error =
-            Error::corrupt(finding.message.clone()).class(finding.kind).file(entry.location.path());
-        if let Some(offset) = finding.offset {
-            error = error.offset(offset);
-        }
-        if let Some(piece) = &finding.piece {
-            error = error.piece(piece.clone());
-        }
-        return Err(error.suggest("{} recovers the intact parts", [Action::Repair]));
-    }
-    let mut out = Output::new(target.create(overwrite)?);
-    let mut at = 0;
-    while at < entry.file.size {
-        driver.check_canceled()?;
-        let stop = entry.file.size.min(at + COPY);
-        out.append(&entry.location.read_range(at..stop)?)?;
-        driver.progress().advance(stop - at);
-        at = stop;
-    }
+    report.refuse_copy(entry.location.path())?;
+    let mut staged = target.create(overwrite)?;
+    driver::copy(&entry.location, 0..entry.file.size, &mut *staged, driver)?;
     let mut summary = Summary { rows: rows(archive, driver)?, ..Summary::default() };
     for device in &entry.file.devices {
         let series = entry.file.series(device)?;
         summary.pieces += series.iter().map(|series| series.chunks.len() as u64).sum::<u64>();
     }
-    summary.bytes = out.commit()?;
+    summary.bytes = staged.commit()?;
     Ok(Rewritten { summary, kept: kept(archive) })
 }
 

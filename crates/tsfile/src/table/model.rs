@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use arrow_schema::{Field, Schema, SchemaRef};
 use tesselle_core::{
-    ColumnBounds, ColumnRole, Error, Plan, Predicate, Pushdown, Result, Scan, Storage, Table, TableFacts,
+    At, ColumnBounds, ColumnRole, Error, Plan, Predicate, Pushdown, Result, Scan, Storage, Table, TableFacts,
     TableStats,
 };
 
@@ -52,17 +52,18 @@ impl ModelTableView {
         })
     }
 
-    fn devices(&self) -> &[String] {
-        self.archive.tables.get(&self.name).map(|t| t.devices.as_slice()).unwrap_or_default()
+    fn devices(&self) -> Result<&[String]> {
+        let table = self.archive.tables.get(&self.name);
+        table.map(|table| table.devices.as_slice()).ok_or_else(|| Error::internal("a table is not listed"))
     }
 
     /// The tags of a device as strings.
-    fn tags(&self, path: &str) -> Vec<Option<Arc<str>>> {
+    fn tags(&self, path: &str) -> Result<Vec<Option<Arc<str>>>> {
         let place = self.archive.devices.get(path).and_then(|places| places.first());
-        let device =
-            place.and_then(|(file, device)| self.archive.files.get(*file)?.file.devices.get(*device));
+        let (file, device) = place.ok_or_else(|| Error::internal("a device is not listed"))?;
+        let device = self.archive.files.at(*file)?.file.devices.at(*device)?;
         let count = self.columns.iter().filter(|(_, c)| *c == Category::Tag).count();
-        (0..count).map(|i| device.and_then(|d| d.id.tag(i)).map(Arc::from)).collect()
+        Ok((0..count).map(|i| device.id.tag(i).map(Arc::from)).collect())
     }
 
     fn constants(&self, tags: &[Option<Arc<str>>]) -> BTreeMap<String, ColumnBounds> {
@@ -133,10 +134,11 @@ impl Table for ModelTableView {
     fn stats(&self) -> TableStats {
         let fields = self.columns.iter().filter(|(_, c)| *c == Category::Field);
         let fields: Vec<&str> = fields.map(|(c, _)| c.name.as_str()).collect();
-        if let Some(stats) = brief::of_table(&self.archive, self.devices(), &fields) {
+        let Ok(devices) = self.devices() else { return TableStats::default() };
+        if let Some(stats) = brief::of_table(&self.archive, devices, &fields) {
             return stats;
         }
-        let devices = self.devices().iter().map(|path| self.archive.device(path)).collect::<Result<Vec<_>>>();
+        let devices = devices.iter().map(|path| self.archive.device(path)).collect::<Result<Vec<_>>>();
         devices.map_or_else(
             |_| TableStats::default(),
             |devices| stats::of_table(&self.archive, &devices, &fields),
@@ -158,8 +160,8 @@ impl Table for ModelTableView {
         self.archive.refuse_unreadable()?;
         let wanted = wanted(scan, self.arrow_schema())?;
         let mut plan = Plan::empty();
-        for path in self.devices() {
-            let tags = self.tags(path);
+        for path in self.devices()? {
+            let tags = self.tags(path)?;
             let pruner = Pruner::new(scan.predicate.clone(), self.constants(&tags));
             let data = self.archive.device(path)?;
             self.plan_member(&Member { data, tags }, scan, &wanted, pruner, &mut plan)?;

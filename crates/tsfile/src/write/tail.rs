@@ -4,7 +4,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use tesselle_core::Result;
+use tesselle_core::{Error, Result};
 
 use super::output::Output;
 use crate::meta::device_metadata::{ChunkGroupMetadata, ChunkMetadata, DeviceMetadata};
@@ -252,7 +252,8 @@ impl Trees<'_> {
                 nodes.add(DeviceId::plain(series.measurement.clone()), self.out.position());
             }
             if self.version == Version::V2 {
-                let (offset, size) = lists.next().unwrap_or_default();
+                let list = lists.next();
+                let (offset, size) = list.ok_or_else(|| Error::internal("a series has no list of chunks"))?;
                 series.write_v2(self.out.buffer(), offset, size)?;
             } else {
                 series.write(self.out.buffer(), self.version)?;

@@ -84,13 +84,13 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    /// Whether the tile at these grid coordinates can contain a matching row.
+    /// Whether the tile at these grid coordinates can contain a matching row: one that is not known can.
     pub(super) fn has(&self, tile: &[u64]) -> bool {
         let linear = tile.iter().zip(&self.tiles.axes).try_fold(0, |n, (tile, axis)| {
             let at = axis.parts.binary_search_by_key(tile, |part| part.tile).ok()?;
             Some(n * axis.parts.len() + at)
         });
-        linear.and_then(|linear| self.keep.get(linear)).copied().unwrap_or(false)
+        linear.and_then(|linear| self.keep.get(linear)).is_none_or(|keep| *keep)
     }
 }
 

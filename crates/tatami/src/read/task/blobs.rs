@@ -60,7 +60,7 @@ impl BlobReader {
             builder.append_page(&page.record, payload, &decoding).at_offset(page.offset).in_piece(piece)?;
         }
         self.validity = builder.into_validity();
-        self.base = file.blob_base(self.column, group);
+        self.base = file.blob_base(self.column, group)?;
         Ok(())
     }
 

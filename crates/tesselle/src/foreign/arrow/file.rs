@@ -67,8 +67,10 @@ impl FileTable {
         let ranges: Vec<_> = self.batches.iter().map(|block| range(block, true)).collect();
         let mut rows = 0_u64;
         for bytes in self.location.read(&ranges)? {
-            let length = metadata(&bytes)?.header_as_record_batch().map_or(0, |batch| batch.length());
-            rows = rows.saturating_add(u64::try_from(length).unwrap_or(0));
+            let batch = metadata(&bytes)?.header_as_record_batch();
+            let batch = batch.ok_or_else(|| broken("a block of the footer is not a record batch"))?;
+            let length = u64::try_from(batch.length()).map_err(broken)?;
+            rows = rows.checked_add(length).ok_or_else(|| broken("too many rows"))?;
         }
         Ok(rows)
     }

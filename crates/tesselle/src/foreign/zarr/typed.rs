@@ -1,6 +1,6 @@
 //! The settings of a write, typed.
 
-use tesselle_core::Settings;
+use tesselle_core::typed_options;
 
 /// How the chunks of a Zarr array are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,23 +14,25 @@ pub enum ZarrCodec {
     Zstd,
 }
 
-/// Options of a new Zarr hierarchy. Options that are not set follow from the source.
-///
-/// ```
-/// use tesselle::foreign::{ZarrCodec, ZarrOptions};
-///
-/// let options = ZarrOptions::new().chunk([512, 512]).codec(ZarrCodec::Zstd).level(9);
-/// ```
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[must_use = "options have no effect before they are handed to a write"]
-pub struct ZarrOptions(Settings);
+typed_options! {
+    /// Options of a new Zarr hierarchy. Options that are not set follow from the source.
+    ///
+    /// ```
+    /// use tesselle::foreign::{ZarrCodec, ZarrOptions};
+    ///
+    /// let options = ZarrOptions::new().chunk([512, 512]).codec(ZarrCodec::Zstd).level(9);
+    /// ```
+    ZarrOptions {
+        /// Sets the level of the codec `[default: 3 for zstd, 5 for gzip]`.
+        level(level: i32) => "level";
+        /// Sets whether a single array is put into a group under its name, as xarray opens it `[default: false]`.
+        group(group: bool) => "group";
+        /// Sets the value of nulls.
+        fill(value: impl ToString) => "fill";
+    }
+}
 
 impl ZarrOptions {
-    /// No option set.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Sets the shape of a chunk `[default: about 1 MiB]`.
     pub fn chunk(self, shape: impl IntoIterator<Item = u64>) -> Self {
         Self(self.0.with_list("chunk", shape))
@@ -46,11 +48,6 @@ impl ZarrOptions {
         Self(self.0.with("codec", name))
     }
 
-    /// Sets the level of the codec `[default: 3 for zstd, 5 for gzip]`.
-    pub fn level(self, level: i32) -> Self {
-        Self(self.0.with("level", level))
-    }
-
     /// Sets the shape of the arrays that rows are written as.
     pub fn shape(self, shape: impl IntoIterator<Item = u64>) -> Self {
         Self(self.0.with_list("shape", shape))
@@ -59,21 +56,5 @@ impl ZarrOptions {
     /// Sets the columns that are coordinates of the arrays that rows are written as.
     pub fn axes<S: ToString>(self, columns: impl IntoIterator<Item = S>) -> Self {
         Self(self.0.with_list("axes", columns))
-    }
-
-    /// Sets whether a single array is put into a group under its name, as xarray opens it `[default: false]`.
-    pub fn group(self, group: bool) -> Self {
-        Self(self.0.with("group", group))
-    }
-
-    /// Sets the value of nulls.
-    pub fn fill(self, value: impl ToString) -> Self {
-        Self(self.0.with("fill", value))
-    }
-}
-
-impl From<ZarrOptions> for Settings {
-    fn from(options: ZarrOptions) -> Self {
-        options.0
     }
 }
