@@ -44,6 +44,7 @@ mod group;
 mod label;
 mod metadata;
 mod name;
+mod number_block;
 mod options;
 pub(crate) mod order;
 mod outside;

@@ -8,6 +8,7 @@ use std::ops::Range;
 use tesselle_core::Within;
 
 use super::cells::{CellType, TileCells};
+use super::number_block::{BLOCK, Bounds, LANES, block};
 use crate::meta::statistics::{FieldSummary, has_min_max, has_sum};
 use crate::{Datatype, Physical};
 
@@ -157,6 +158,9 @@ pub(crate) trait Number: Copy + PartialOrd {
     fn put(self) -> Vec<u8>;
     /// Adds to a running sum (its bits); `false` if it saturated.
     fn add_to(self, sum: &mut u64) -> bool;
+    /// The bounds of some cells, and the sum `before` with them; `None` if one of them is no finite number, or if the sum could
+    /// saturate.
+    fn block(cells: &[u8], before: u64) -> Option<(Bounds<Self>, u64)>;
 }
 
 macro_rules! number {
@@ -175,6 +179,9 @@ macro_rules! number {
             #[inline]
             fn add_to(self, sum: &mut u64) -> bool {
                 $add(sum, <$wide>::from(self))
+            }
+            fn block(cells: &[u8], before: u64) -> Option<(Bounds<Self>, u64)> {
+                block::<$t, $wide, { LANES * size_of::<$t>() }>(cells, before)
             }
         }
     )*};
@@ -217,7 +224,7 @@ fn add_float(sum: &mut u64, value: f64) -> bool {
 
 /// The newer value wins if the comparison is false, so the result can be NaN.
 #[inline]
-fn widen<T: Number>((min, max): (T, T), value: T) -> (T, T) {
+pub(super) fn widen<T: Number>((min, max): Bounds<T>, value: T) -> Bounds<T> {
     (if min < value { min } else { value }, if max > value { max } else { value })
 }
 
@@ -227,19 +234,18 @@ fn numbers<T: Number>(tile: &TileCells, presence: Presence, real: &[Range<usize>
         let cells = tile.data.within(run.start * T::SIZE..run.end * T::SIZE);
         match tile.validity.as_ref().and_then(|validity| validity.get(run.clone())) {
             None => {
-                let values = || cells.chunks_exact(T::SIZE).map(T::of);
-                // Each result depends on the one before it, so bounds and sum are computed in one loop.
-                match (presence.min_max, adding) {
-                    (false, false) => {}
-                    (true, false) => bounds = values().fold(bounds, widen),
-                    (false, true) => adding = values().all(|value| value.add_to(&mut stats.sum)),
-                    (true, true) => {
-                        let mut sum = stats.sum;
-                        for value in values() {
-                            bounds = widen(bounds, value);
-                            adding = adding && value.add_to(&mut sum);
-                        }
-                        stats.sum = sum;
+                for block in cells.chunks(BLOCK * T::SIZE) {
+                    if !presence.min_max && !adding {
+                        break;
+                    }
+                    if let Some(((min, max), sum)) = T::block(block, if adding { stats.sum } else { 0 }) {
+                        bounds = (widen(bounds, min).0, widen(bounds, max).1);
+                        stats.sum = if adding { sum } else { stats.sum };
+                        continue;
+                    }
+                    for value in block.chunks_exact(T::SIZE).map(T::of) {
+                        bounds = widen(bounds, value);
+                        adding = adding && value.add_to(&mut stats.sum);
                     }
                 }
                 seen |= !cells.is_empty();
@@ -313,6 +319,62 @@ mod tests {
         assert_eq!(stats_of(Datatype::Uint64, &[u64::MAX, 1, 7], None).sum, u64::MAX);
         let floats = stats_of(Datatype::Float64, &[f64::MAX, f64::MAX, -1.0], None);
         assert_eq!(f64::from_bits(floats.sum), f64::MAX);
+    }
+
+    /// Min, max and sum, one value after the other.
+    fn one_by_one<T: Number>(values: &[T]) -> (Vec<u8>, Vec<u8>, u64) {
+        let (mut bounds, mut sum, mut adding) = ((T::HIGHEST, T::LOWEST), 0, true);
+        for value in values {
+            bounds = widen(bounds, *value);
+            adding = adding && value.add_to(&mut sum);
+        }
+        (bounds.0.put(), bounds.1.put(), sum)
+    }
+
+    fn assert_blocks<T: Number>(datatype: Datatype, value: impl Fn(u64) -> T) {
+        let mut state = 1_u64;
+        for (len, rare) in [(1, 1), (7, 2), (BLOCK, 50), (3 * BLOCK + 5, 900), (5 * BLOCK, 100_000)] {
+            for _ in 0..20 {
+                let values: Vec<T> = (0..len)
+                    .map(|_| {
+                        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                        // Now and then an extreme.
+                        value(if (state >> 40) % rare == 0 { state >> 33 } else { (state >> 33) % 1000 + 8 })
+                    })
+                    .collect();
+                let stats = stats_of(datatype, &values, None);
+                assert_eq!(
+                    (stats.min, stats.max, stats.sum),
+                    one_by_one(&values),
+                    "{datatype:?} {len} {rare}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn blocks_equal_one_value_after_the_other() {
+        let odd = |n: u64| match n % 1009 {
+            0 => f64::NAN,
+            1 => -0.0,
+            2 => 0.0,
+            3 => f64::INFINITY,
+            4 => f64::NEG_INFINITY,
+            5 => f64::MAX,
+            6 => f64::MIN,
+            n => n as f64 / 7.0 - 50.0,
+        };
+        assert_blocks(Datatype::Float64, odd);
+        assert_blocks(Datatype::Float64, |n| odd(n).abs());
+        assert_blocks(Datatype::Float64, |n| if n % 3 == 0 { -0.0 } else { 0.0 });
+        assert_blocks(Datatype::Float64, |n| n as f64 * 1e280);
+        assert_blocks(Datatype::Float32, |n| odd(n) as f32);
+        assert_blocks(Datatype::Int64, |n| if n > 1008 { i64::MIN / 100 } else { 500 - n as i64 });
+        assert_blocks(Datatype::Int64, |n| if n % 2 == 0 { i64::MAX } else { i64::MIN });
+        assert_blocks(Datatype::Uint64, |n| if n > 1008 { u64::MAX / 30 } else { n });
+        assert_blocks(Datatype::Int32, |n| n as i32);
+        assert_blocks(Datatype::Uint16, |n| n as u16);
+        assert_blocks(Datatype::Int8, |n| n as i8);
     }
 
     #[test]
