@@ -66,7 +66,7 @@ pub use request::{
     ArrayRequest, ArraysRequest, Capabilities, Created, Fitted, NamedArray, RepairRequest, RewriteRequest,
     WriteRequest, WriteTarget, Written,
 };
-pub use scalar::{Scalar, hex, json_bytes, json_float};
+pub use scalar::{Scalar, hex, json_bytes, json_float, unhex};
 pub use scan::{Remainder, Scan};
 pub use selection::{AxisSelection, Region, Selection, Span, SpanPart};
 pub use sink::{Sink, Summary};
@@ -77,4 +77,4 @@ pub use table::{Pushdown, TYPE_KEY, Table};
 pub use task::{ByteRange, Cost, Plan, Step, Task};
 #[cfg(feature = "serde")]
 pub use ticket::ScanTicket;
-pub use types::{parse_types, type_by_name, type_name};
+pub use types::{parse_types, per_second, type_by_name, type_name};

@@ -7,6 +7,7 @@ use arrow_schema::DataType;
 use crate::driver::{CancelToken, Reporter};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
+use crate::scalar::unhex;
 use crate::setters;
 use crate::size::parse_size;
 
@@ -109,15 +110,7 @@ impl Secret {
     /// Parses a key: `hex:` and digits, or the raw bytes.
     pub fn parse(text: &[u8]) -> Result<Self> {
         let Some(digits) = text.strip_prefix(b"hex:") else { return Ok(Self::new(text)) };
-        let digits = digits.trim_ascii();
-        let bytes = digits.chunks(2).map(|pair| {
-            std::str::from_utf8(pair)
-                .ok()
-                .filter(|p| p.len() == 2)
-                .and_then(|p| u8::from_str_radix(p, 16).ok())
-        });
-        bytes
-            .collect::<Option<Vec<u8>>>()
+        unhex(digits.trim_ascii())
             .map(Self)
             .ok_or_else(|| Error::invalid("the key after 'hex:' is not pairs of hexadecimal digits"))
     }

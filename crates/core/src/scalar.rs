@@ -106,6 +106,16 @@ pub fn hex(bytes: &[u8]) -> String {
     })
 }
 
+/// The bytes of pairs of hexadecimal digits; `None` if there is anything else.
+pub fn unhex(digits: &[u8]) -> Option<Vec<u8>> {
+    let value = |digit: u8| char::from(digit).to_digit(16).map(|value| value as u8);
+    let byte = |pair: &[u8]| match pair {
+        [high, low] => Some(value(*high)? << 4 | value(*low)?),
+        _ => None,
+    };
+    digits.chunks(2).map(byte).collect()
+}
+
 impl fmt::Display for Scalar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

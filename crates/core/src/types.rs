@@ -4,6 +4,16 @@ use arrow_schema::{DECIMAL128_MAX_PRECISION, DataType, TimeUnit};
 
 use crate::error::{Error, Result};
 
+/// How many of a unit are a second.
+pub fn per_second(unit: TimeUnit) -> i64 {
+    match unit {
+        TimeUnit::Second => 1,
+        TimeUnit::Millisecond => 1_000,
+        TimeUnit::Microsecond => 1_000_000,
+        TimeUnit::Nanosecond => 1_000_000_000,
+    }
+}
+
 const NAMES: [(&str, DataType); 26] = [
     ("bool", DataType::Boolean),
     ("int8", DataType::Int8),

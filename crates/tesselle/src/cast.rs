@@ -6,9 +6,9 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Float64Type, Int64Type};
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_cast::{CastOptions, can_cast_types, cast_with_options};
-use arrow_schema::{ArrowError, DataType, Schema, SchemaRef, TimeUnit};
+use arrow_schema::{ArrowError, DataType, Schema, SchemaRef};
 use tesselle_core::driver::Rows;
-use tesselle_core::{Action, At, Error, Result, RowStream, type_name};
+use tesselle_core::{Action, At, Error, Result, RowStream, per_second, type_name};
 
 /// The methods of builders with casts.
 macro_rules! cast_methods {
@@ -136,18 +136,10 @@ pub(crate) fn cast_column(column: &ArrayRef, to: &DataType) -> std::result::Resu
     }
 }
 
-fn per_second(unit: TimeUnit) -> i64 {
-    match unit {
-        TimeUnit::Second => 1,
-        TimeUnit::Millisecond => 1_000,
-        TimeUnit::Microsecond => 1_000_000,
-        TimeUnit::Nanosecond => 1_000_000_000,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use arrow_array::{Float64Array, TimestampMillisecondArray};
+    use arrow_schema::TimeUnit;
 
     use super::*;
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_schema::{DataType, SchemaRef};
-use tesselle_core::driver::{Reporter, default_driver};
+use tesselle_core::driver::Reporter;
 use tesselle_core::{
     Action, ArrayView, Capabilities, Container, Context, Depth, Description, Driver, Error, Format, Location,
     OpenOptions, Predicate, Report, Result, Secret, Table, TableFacts,
@@ -186,7 +186,8 @@ impl Opener {
         let opened = self.run_on_driver(format, |options| format.open(&location, options));
         let container = opened.in_file(location.path())?;
         let raw = self.options.raw;
-        Ok(Dataset { format, container, location, table: self.table.clone(), raw })
+        let (table, run) = (self.table.clone(), self.run.clone());
+        Ok(Dataset { format, container, location, table, raw, run })
     }
 
     /// Runs `open` with the options of this opener. Inferring types reads whole files and can be canceled; other formats
@@ -243,6 +244,7 @@ pub struct Dataset {
     table: Option<String>,
     /// Whether columns are read as they are stored.
     raw: bool,
+    run: RunOn,
 }
 
 impl Dataset {
@@ -266,14 +268,19 @@ impl Dataset {
         self.container.table_names()
     }
 
-    /// Describes the contents, from metadata only.
+    /// Describes the contents, from metadata only, on the driver of the opener if it has one.
     pub fn describe(&self) -> Result<Description> {
-        self.container.describe().in_file(self.location.path())
+        let described = if self.run.has_driver() {
+            self.run.driver()?.install(|| self.container.describe())
+        } else {
+            self.container.describe()
+        };
+        described.in_file(self.location.path())
     }
 
-    /// Checks it to this depth. See [`verify`](crate::verify) for a container that may not open.
+    /// Checks it to this depth, on the driver of the opener. See [`verify`](crate::verify) for a container that may not open.
     pub fn verify(&self, depth: Depth) -> Result<Report> {
-        health::check(&*self.container, depth, &default_driver()?)
+        health::check(&*self.container, depth, &self.run.driver()?)
     }
 
     /// The table that the uri or the opener named.

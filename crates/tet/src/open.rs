@@ -6,8 +6,7 @@ use std::sync::OnceLock;
 
 use bytes::Bytes;
 use tesselle_codec::compress::zstd;
-use tesselle_core::driver::default_driver;
-use tesselle_core::{At, Context, Error, Limits, Location, Result};
+use tesselle_core::{At, Context, Error, Limits, Location, Result, driver};
 
 use crate::meta::catalog::Catalog;
 use crate::meta::geometry::Grid;
@@ -32,9 +31,7 @@ impl Opened {
     /// The geometry of a dataset, or why its data cannot be read.
     pub(crate) fn grid(&self, id: usize) -> Result<&Grid> {
         let stated = self.catalog.grids.get(id).ok_or_else(|| Error::internal("a dataset is missing"))?;
-        let grid = stated.as_ref().map_err(|error| {
-            Error::new(error.kind(), error.message().to_owned()).class(error.class_name())
-        })?;
+        let grid = stated.as_ref().map_err(Clone::clone)?;
         // A shape is untrusted: a size that the rows cannot decode to by far is an error before allocation.
         let most = |capacity: u64| capacity.saturating_mul(64).saturating_add(16 << 20);
         if self.catalog.rows.whole().is_none() && grid.bytes <= most(self.catalog.payload_end) {
@@ -75,7 +72,7 @@ impl Opened {
         let (rows, grids) = (&self.catalog.rows, &self.catalog.grids);
         let unread = rows.unsurveyed(0..grids.len());
         if !unread.is_empty() {
-            default_driver()?.try_map(unread, |range| {
+            driver::try_map(unread, |range| {
                 rows.survey(&range, &self.location.read_range(range.clone())?, grids);
                 Ok(())
             })?;

@@ -31,7 +31,7 @@ pub use future::Spawned;
 pub(crate) use progress::take_share;
 pub use progress::{Progress, Reporter, Silent, Steps};
 pub use scan::{Part, Rows, plan, scan, scan_part, split};
-pub use shared::{default_driver, set_default_driver};
+pub use shared::{default_driver, set_default_driver, try_map};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::setters;

@@ -24,7 +24,7 @@ pub fn threads() -> usize {
 }
 
 /// Without this check, rayon would start its own pool.
-fn is_on_pool() -> bool {
+pub(super) fn is_on_pool() -> bool {
     rayon::current_thread_index().is_some()
 }
 

@@ -3,7 +3,7 @@
 use std::process;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::{Driver, DriverOptions};
+use super::{Driver, DriverOptions, parallel};
 use crate::error::Result;
 
 /// The driver of this process, and those of the processes it was forked from. Threads do not survive a fork, so a child
@@ -38,6 +38,19 @@ pub fn set_default_driver(driver: Driver) {
     drop(replaced);
 }
 
+/// Does `work` for all items on the threads of the driver that the calling thread belongs to, or on those of the process-wide
+/// driver; the returned error is that of the first failing item in order.
+pub fn try_map<T: Send, R: Send>(
+    items: impl IntoIterator<Item = T> + Send,
+    work: impl Fn(T) -> Result<R> + Sync + Send,
+) -> Result<Vec<R>> {
+    if parallel::is_on_pool() {
+        parallel::try_map(items, work)
+    } else {
+        default_driver()?.try_map(items, work)
+    }
+}
+
 fn own(drivers: &[(u32, Driver)]) -> Option<Driver> {
     let id = process::id();
     drivers.iter().find(|(process, _)| *process == id).map(|(_, driver)| driver.clone())
@@ -61,6 +74,13 @@ mod tests {
         set_default_driver(other.clone());
         assert!(Arc::ptr_eq(other.budget(), default_driver().unwrap().budget()));
         assert_eq!(default_driver().unwrap().threads(), 3);
+    }
+
+    #[test]
+    fn work_stays_on_the_driver_that_it_runs_on() {
+        let driver = Driver::try_new(&DriverOptions { threads: Some(7), memory: Some(1 << 20) }).unwrap();
+        let threads = driver.install(|| try_map([(); 2], |()| Ok(parallel::threads())));
+        assert_eq!(threads.unwrap(), [7, 7]);
     }
 
     #[test]

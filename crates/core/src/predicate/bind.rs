@@ -8,6 +8,7 @@ use arrow_schema::{DataType, Schema, TimeUnit};
 use super::{Comparison, Predicate};
 use crate::error::{Error, Result};
 use crate::scalar::Scalar;
+use crate::types::per_second;
 
 const DAY: i128 = 86_400 * SECOND;
 const SECOND: i128 = 1_000_000_000;
@@ -72,12 +73,7 @@ impl Kind {
 
 /// Nanoseconds in a unit of time.
 fn nanos(unit: TimeUnit) -> i128 {
-    match unit {
-        TimeUnit::Second => SECOND,
-        TimeUnit::Millisecond => 1_000_000,
-        TimeUnit::Microsecond => 1_000,
-        TimeUnit::Nanosecond => 1,
-    }
+    SECOND / i128::from(per_second(unit))
 }
 
 /// Nanoseconds since midnight.

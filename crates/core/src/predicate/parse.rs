@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::predicate::{Comparison, Predicate};
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, unhex};
 
 /// Maximum nesting of parentheses and NOT.
 const MAX_DEPTH: usize = 64;
@@ -74,7 +74,7 @@ fn tokenize(text: &str) -> Result<Vec<(usize, Token)>> {
             let (body, len) =
                 quoted(rest, usize::from(binary)).ok_or_else(|| refuse(text, at, "a quote is not closed"))?;
             let token = if binary {
-                let bytes = unhex(&body)
+                let bytes = unhex(body.as_bytes())
                     .ok_or_else(|| refuse(text, at, "X'…' must contain pairs of hexadecimal digits"))?;
                 Token::Literal(Scalar::Bytes(bytes))
             } else if c == '"' {
@@ -125,13 +125,6 @@ fn quoted(rest: &str, skip: usize) -> Option<(String, usize)> {
         }
     }
     None
-}
-
-fn unhex(digits: &str) -> Option<Vec<u8>> {
-    if !digits.is_ascii() || !digits.len().is_multiple_of(2) {
-        return None;
-    }
-    (0..digits.len()).step_by(2).map(|i| u8::from_str_radix(digits.get(i..i + 2)?, 16).ok()).collect()
 }
 
 /// The bytes of `rest` that form a number: digits, one point, an exponent with its sign.

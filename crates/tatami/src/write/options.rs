@@ -1,6 +1,6 @@
 //! Options of the writer.
 
-use tesselle_core::{Action, Error, Result, Settings, setters};
+use tesselle_core::{Action, Error, Result, Settings, setters, unhex};
 
 use crate::meta::types::Codec;
 
@@ -204,13 +204,5 @@ fn names(settings: &Settings, name: &str) -> Vec<String> {
 fn uuid(value: &str) -> Result<[u8; 16]> {
     let refuse = || Error::invalid(format!("uuid={value} is not 32 hexadecimal digits"));
     let digits: Vec<u8> = value.bytes().filter(|b| *b != b'-').collect();
-    if digits.len() != 32 {
-        return Err(refuse());
-    }
-    let mut out = [0; 16];
-    for (byte, pair) in out.iter_mut().zip(digits.chunks(2)) {
-        let pair = std::str::from_utf8(pair).map_err(|_| refuse())?;
-        *byte = u8::from_str_radix(pair, 16).map_err(|_| refuse())?;
-    }
-    Ok(out)
+    unhex(&digits).and_then(|bytes| bytes.try_into().ok()).ok_or_else(refuse)
 }

@@ -12,7 +12,7 @@ use arrow_buffer::NullBuffer;
 use arrow_row::{RowConverter, SortField};
 use arrow_schema::DataType;
 use tesselle_core::driver::parallel;
-use tesselle_core::{Driver, Result};
+use tesselle_core::{At, Driver, Result};
 
 /// The digest of a row: the part of the surplus it belongs to, and its key there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -140,10 +140,10 @@ fn add(lanes: &mut [[u64; 2]], column: &ArrayRef) -> Result<()> {
             each(lanes, nulls, |lane, row| mix_bytes(lane, values.value(row)));
         }
         other => match other.primitive_width() {
-            Some(1) => fixed::<1>(lanes, nulls, column),
-            Some(2) => fixed::<2>(lanes, nulls, column),
-            Some(4) => fixed::<4>(lanes, nulls, column),
-            Some(8) => fixed::<8>(lanes, nulls, column),
+            Some(1) => fixed::<1>(lanes, nulls, column)?,
+            Some(2) => fixed::<2>(lanes, nulls, column)?,
+            Some(4) => fixed::<4>(lanes, nulls, column)?,
+            Some(8) => fixed::<8>(lanes, nulls, column)?,
             _ => {
                 let converter = RowConverter::new(vec![SortField::new(other.clone())])?;
                 let rows = converter.convert_columns(std::slice::from_ref(column))?;
@@ -155,11 +155,15 @@ fn add(lanes: &mut [[u64; 2]], column: &ArrayRef) -> Result<()> {
 }
 
 /// Values of `W` bytes, at most 8.
-fn fixed<const W: usize>(lanes: &mut [[u64; 2]], nulls: Option<&NullBuffer>, column: &ArrayRef) {
+fn fixed<const W: usize>(
+    lanes: &mut [[u64; 2]],
+    nulls: Option<&NullBuffer>,
+    column: &ArrayRef,
+) -> Result<()> {
     let data = column.to_data();
     let bytes = data.buffers().first().map_or(&[][..], |buffer| buffer.as_slice());
     let (values, _) = bytes.as_chunks::<W>();
-    let values = values.get(data.offset()..).unwrap_or_default();
+    let values = values.part(data.offset()..data.offset() + lanes.len())?;
     each(lanes, nulls, |lane, row| {
         let mut word = [0; 8];
         if let (Some(to), Some(value)) = (word.first_chunk_mut(), values.get(row)) {
@@ -167,6 +171,7 @@ fn fixed<const W: usize>(lanes: &mut [[u64; 2]], nulls: Option<&NullBuffer>, col
         }
         mix(lane, u64::from_le_bytes(word), VALUE);
     });
+    Ok(())
 }
 
 /// Does `add` for every row that is not null.

@@ -4,7 +4,7 @@
 //! total order, so -0 is below +0.
 
 use serde::{Deserialize, Serialize};
-use tesselle_core::{DType, Scalar, Within, hex};
+use tesselle_core::{DType, Scalar, Within, hex, unhex};
 
 /// The version readers know.
 pub(crate) const VERSION: u32 = 1;
@@ -140,13 +140,8 @@ impl Zone {
 
 fn element(dtype: DType, digits: &str) -> Option<Element> {
     let mut out = [0; 8];
-    let size = dtype.size();
-    if digits.len() != size * 2 || !digits.is_ascii() {
-        return None;
-    }
-    for (byte, pair) in out.iter_mut().zip(digits.as_bytes().chunks_exact(2)) {
-        *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
-    }
+    let bytes = unhex(digits.as_bytes()).filter(|bytes| bytes.len() == dtype.size())?;
+    out.get_mut(..bytes.len())?.copy_from_slice(&bytes);
     Some(out)
 }
 

@@ -1,7 +1,7 @@
 //! Array schemas from the JSON of `info --json`, edited by hand or taken from another array.
 
 use serde_json::Value as Json;
-use tesselle_core::Scalar;
+use tesselle_core::{Scalar, unhex};
 
 use super::schema_builder::{NewSchema, SchemaBuilder};
 use crate::filter::{Filter, filters_from_str};
@@ -158,13 +158,11 @@ fn scalar(value: &Json, datatype: Datatype) -> Result<Scalar> {
         }
         Json::String(text) if datatype.is_float() => text.parse().map(Scalar::Float).map_err(|_| misfit()),
         Json::String(text) => Ok(Scalar::from(text.as_str())),
-        Json::Object(_) => {
-            let digits = value["hex"].as_str().ok_or_else(misfit)?;
-            let pairs = digits.as_bytes().chunks(2).map(|pair| {
-                std::str::from_utf8(pair).ok().and_then(|pair| u8::from_str_radix(pair, 16).ok())
-            });
-            pairs.collect::<Option<Vec<u8>>>().map(Scalar::Bytes).ok_or_else(misfit)
-        }
+        Json::Object(_) => value["hex"]
+            .as_str()
+            .and_then(|digits| unhex(digits.as_bytes()))
+            .map(Scalar::Bytes)
+            .ok_or_else(misfit),
         _ => Err(misfit()),
     }
 }

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use serde_json::{Value as Json, json};
-use tesselle_core::{Cursor, Result};
+use tesselle_core::{Cursor, Result, hex, json_bytes, json_float};
 
 use super::primitive::Primitives as _;
 use super::{DataType, Physical, PutPrimitives, Version};
@@ -101,9 +101,10 @@ impl Value {
             Self::Boolean(v) => json!(v),
             Self::Int32(v) => json!(v),
             Self::Int64(v) => json!(v),
-            Self::Float(v) => float_json(f64::from(*v), || v.to_string()),
-            Self::Double(v) => float_json(*v, || v.to_string()),
-            Self::Binary(bytes) => bytes_json(bytes),
+            // The shortest decimal form of a float differs from that of the same value as a double.
+            Self::Float(v) => json_float(v.to_string().parse().unwrap_or(f64::from(*v))),
+            Self::Double(v) => json_float(*v),
+            Self::Binary(bytes) => json_bytes(bytes),
         }
     }
 
@@ -114,35 +115,6 @@ impl Value {
             _ => self.to_json(),
         }
     }
-}
-
-/// A string as it is, other bytes in hexadecimal.
-pub(crate) fn bytes_json(bytes: &[u8]) -> Json {
-    match std::str::from_utf8(bytes) {
-        Ok(value) => json!(value),
-        Err(_) => json!({ "hex": hex(bytes) }),
-    }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut value, b| {
-        // Writing to a string cannot fail.
-        let _ = write!(value, "{b:02x}");
-        value
-    })
-}
-
-/// A number that parses back to the same bits; values that JSON lacks become strings.
-pub(crate) fn float_json(v: f64, shortest: impl FnOnce() -> String) -> Json {
-    if v.is_nan() {
-        return json!("NaN");
-    }
-    if v.is_infinite() {
-        return json!(if v > 0.0 { "Infinity" } else { "-Infinity" });
-    }
-    // The shortest decimal form of a float differs from that of the same value as a double.
-    json!(shortest().parse::<f64>().unwrap_or(v))
 }
 
 /// The order of strings in statistics: 0.8 and 000001 compare bytes as signed, like Java; version 4 as

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field};
 use serde_json::{Map, Value};
+use tesselle_core::unhex;
 
 use crate::foreign::text::BoxError;
 
@@ -107,13 +108,8 @@ fn stands_for_bytes(object: &Map<String, Value>) -> bool {
 
 /// The bytes represented by an object, if it is `{"hex": …}` and has no other member.
 pub(super) fn bytes_of(object: &Map<String, Value>) -> Option<Vec<u8>> {
-    let digits = object.get("hex").filter(|_| object.len() == 1)?.as_str()?.as_bytes();
-    let value = |digit: u8| char::from(digit).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
-    let byte = |pair: &[u8]| match pair {
-        [high, low] => Some(value(*high)? << 4 | value(*low)?),
-        _ => None,
-    };
-    digits.chunks(2).map(byte).collect()
+    let digits = object.get("hex").filter(|_| object.len() == 1)?.as_str()?;
+    unhex(digits.as_bytes())
 }
 
 /// Adds one object.
