@@ -237,13 +237,17 @@ mod tests {
         for _ in 0..1000 {
             bar.advance(1);
         }
-        let is_complete = || DRAWN.lock().unwrap().contains("1000 B/1000 B");
+        assert!(appears(&bar, &DRAWN, "1000 B/1000 B"), "{}", DRAWN.lock().unwrap());
+    }
+
+    /// Waits until this is drawn. Another test may clear the screen meanwhile.
+    fn appears(bar: &Bar, drawn: &Mutex<String>, text: &str) -> bool {
         let end = Instant::now() + Duration::from_secs(60);
-        // Another test may clear the screen meanwhile.
-        while !is_complete() && !bar.0.bar.is_finished() && Instant::now() < end {
+        let is_there = || drawn.lock().unwrap().contains(text) || bar.0.bar.is_finished();
+        while !is_there() && Instant::now() < end {
             std::thread::yield_now();
         }
-        assert!(is_complete() || bar.0.bar.is_finished(), "{}", DRAWN.lock().unwrap());
+        is_there()
     }
 
     #[test]
@@ -266,7 +270,7 @@ mod tests {
         bar.expect(2);
         bar.0.show(&mut bar.0.state());
         bar.advance(1);
-        assert!(DRAWN.lock().unwrap().contains("/2 B") || bar.0.bar.is_finished());
+        assert!(appears(&bar, &DRAWN, "1 B/2 B"), "{}", DRAWN.lock().unwrap());
         bar.restart();
         DRAWN.lock().unwrap().clear();
         bar.expect(7);
