@@ -85,7 +85,7 @@ impl Action {
                 format!("casts: {}", casts.collect::<Vec<_>>().join(","))
             }
             Self::Columns => "a list of columns".to_owned(),
-            Self::OnlyColumns(names) => format!("the columns {}", names.join(", ")),
+            Self::OnlyColumns(names) => format!("a list of columns: {}", names.join(", ")),
             Self::Filter => "a filter".to_owned(),
             Self::Slice => "a slice".to_owned(),
             Self::Region => "a region".to_owned(),
