@@ -11,6 +11,10 @@ use tesselle::driver::Progress;
 /// Work shorter than this shows no bar.
 const PATIENCE: Duration = Duration::from_millis(700);
 
+/// How often a visible bar is drawn at least: updates that come too fast are not drawn by themselves, so a bar would
+/// show an old state as long as nothing else happens.
+const TICK: Duration = Duration::from_millis(100);
+
 /// The visible bar, which is removed before anything else is printed.
 static SHOWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
@@ -82,6 +86,7 @@ impl Bar {
     #[cfg(feature = "sql")]
     pub(crate) fn restart(&self) {
         clear();
+        remove(&self.0.bar);
         self.0.bar.reset();
         self.0.bar.set_length(0);
         let mut state = self.0.state();
@@ -106,7 +111,7 @@ impl Shared {
         if state.shown == Shown::NotYet {
             state.shown = Shown::Yes;
             self.bar.set_draw_target((self.target)());
-            self.bar.tick();
+            self.bar.enable_steady_tick(TICK);
             *SHOWN.lock().unwrap_or_else(PoisonError::into_inner) = Some(self.bar.clone());
         }
     }
@@ -117,8 +122,15 @@ pub(crate) fn clear() {
     CLEARED.fetch_add(1, Ordering::Relaxed);
     let shown = SHOWN.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(bar) = shown {
-        bar.finish_and_clear();
+        remove(&bar);
     }
+}
+
+/// Takes a bar off the screen. It may begin again with other work, and appears again only if that takes a while.
+fn remove(bar: &ProgressBar) {
+    bar.disable_steady_tick();
+    bar.finish_and_clear();
+    bar.set_draw_target(ProgressDrawTarget::hidden());
 }
 
 /// Shows the bar after a while, unless the work has ended or something was printed.
@@ -165,7 +177,78 @@ impl Drop for Bar {
 
 #[cfg(test)]
 mod tests {
+    use std::io;
+
+    use indicatif::TermLike;
+
     use super::*;
+
+    /// A terminal that keeps the last line that was drawn.
+    #[derive(Debug)]
+    struct Screen(&'static Mutex<String>);
+
+    impl TermLike for Screen {
+        fn width(&self) -> u16 {
+            80
+        }
+
+        fn move_cursor_up(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn move_cursor_down(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn move_cursor_right(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn move_cursor_left(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn write_line(&self, line: &str) -> io::Result<()> {
+            self.write_str(line)
+        }
+
+        fn write_str(&self, drawn: &str) -> io::Result<()> {
+            if drawn.contains('/') {
+                drawn.clone_into(&mut self.0.lock().unwrap());
+            }
+            Ok(())
+        }
+
+        fn clear_line(&self) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn flush(&self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn the_last_update_is_drawn_if_nothing_follows() {
+        static DRAWN: Mutex<String> = Mutex::new(String::new());
+        let target = || ProgressDrawTarget::term_like_with_hz(Box::new(Screen(&DRAWN)), 20);
+        let bar = Bar::on("x", Timer::Never, target, Duration::ZERO);
+        bar.expect(1000);
+        for _ in 0..1000 {
+            bar.advance(1);
+        }
+        assert!(appears(&bar, &DRAWN, "1000 B/1000 B"), "{}", DRAWN.lock().unwrap());
+    }
+
+    /// Waits until this is drawn. Another test may clear the screen meanwhile.
+    fn appears(bar: &Bar, drawn: &Mutex<String>, text: &str) -> bool {
+        let end = Instant::now() + Duration::from_secs(60);
+        let is_there = || drawn.lock().unwrap().contains(text) || bar.0.bar.is_finished();
+        while !is_there() && Instant::now() < end {
+            std::thread::yield_now();
+        }
+        is_there()
+    }
 
     #[test]
     fn the_total_is_what_is_expected_and_not_what_is_done() {
@@ -176,6 +259,23 @@ mod tests {
         assert_eq!((bar.0.bar.length(), bar.0.bar.position()), (Some(1000), 250));
         bar.advance(750);
         assert_eq!(bar.0.bar.length(), Some(bar.0.bar.position()));
+    }
+
+    #[cfg(feature = "sql")]
+    #[test]
+    fn other_work_shows_no_bar_until_it_takes_a_while() {
+        static DRAWN: Mutex<String> = Mutex::new(String::new());
+        let target = || ProgressDrawTarget::term_like(Box::new(Screen(&DRAWN)));
+        let bar = Bar::on("x", Timer::Never, target, Duration::from_secs(3600));
+        bar.expect(2);
+        bar.0.show(&mut bar.0.state());
+        bar.advance(1);
+        assert!(appears(&bar, &DRAWN, "1 B/2 B"), "{}", DRAWN.lock().unwrap());
+        bar.restart();
+        DRAWN.lock().unwrap().clear();
+        bar.expect(7);
+        bar.advance(7);
+        assert_eq!(DRAWN.lock().unwrap().as_str(), "");
     }
 
     #[cfg(feature = "sql")]

@@ -16,6 +16,7 @@ pub(crate) fn word(action: &Action) -> String {
             casts.iter().map(cast).collect::<Vec<_>>().join(" ")
         }
         Action::Columns => "--columns".to_owned(),
+        Action::OnlyColumns(names) => format!("--columns {}", quoted(&names.join(","))),
         Action::Filter => "--where".to_owned(),
         Action::Slice => "--slice".to_owned(),
         Action::Region => "--region".to_owned(),
@@ -79,6 +80,8 @@ mod tests {
         assert_eq!(cast("unit price", "float64"), "--cast 'unit price=float64'");
         assert_eq!(cast("driver's", "utf8"), r"--cast 'driver'\''s=utf8'");
         assert_eq!(cast("größe", "timestamp_ms"), "--cast größe=timestamp_ms");
+        let only = Action::OnlyColumns(vec!["id".to_owned(), "unit price".to_owned()]);
+        assert_eq!(word(&only), "--columns 'id,unit price'");
         assert_eq!(word(&Action::setting("time", "@row")), "--set time=@row");
         assert_eq!(word(&Action::setting("delimiter", ";")), "--set 'delimiter=;'");
     }

@@ -74,7 +74,7 @@ pub fn check_types<'a>(
 /// One error about all columns that do not fit.
 fn misfits(format: &str, refused: &[(&Field, Option<DataType>)]) -> Error {
     let one = |(field, _): &(&Field, Option<DataType>)| {
-        format!("column '{}' of type {}", field.name(), type_name(field.data_type()))
+        format!("column '{}' of type {}", field.name(), type_name(&plain_type(field.data_type())))
     };
     let list = refused.iter().map(one).collect::<Vec<_>>().join(", ");
     let verb = if refused.len() == 1 { "does" } else { "do" };

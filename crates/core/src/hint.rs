@@ -23,6 +23,8 @@ pub enum Action {
     Cast(Vec<(String, DataType)>),
     /// Choose columns.
     Columns,
+    /// Choose exactly these columns.
+    OnlyColumns(Vec<String>),
     /// Choose rows by a condition.
     Filter,
     /// Choose a region of an array.
@@ -83,6 +85,7 @@ impl Action {
                 format!("casts: {}", casts.collect::<Vec<_>>().join(","))
             }
             Self::Columns => "a list of columns".to_owned(),
+            Self::OnlyColumns(names) => format!("a list of columns: {}", names.join(", ")),
             Self::Filter => "a filter".to_owned(),
             Self::Slice => "a slice".to_owned(),
             Self::Region => "a region".to_owned(),
@@ -127,6 +130,15 @@ impl Hint {
     /// A sentence in which each `{}` is replaced by one of `actions`.
     pub fn new(sentence: impl Into<Cow<'static, str>>, actions: impl Into<Vec<Action>>) -> Self {
         Self { sentence: sentence.into(), actions: actions.into() }
+    }
+
+    /// The same hint, with the columns to choose.
+    #[must_use]
+    pub fn with_columns(mut self, names: &[String]) -> Self {
+        for action in self.actions.iter_mut().filter(|action| **action == Action::Columns) {
+            *action = Action::OnlyColumns(names.to_vec());
+        }
+        self
     }
 
     /// The actions of the sentence.

@@ -8,13 +8,13 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use datafusion::catalog::{MemTable, SchemaProvider, UrlTableFactory};
 use datafusion::common::{DataFusionError, TableReference};
 use datafusion::execution::SendableRecordBatchStream;
-use datafusion::logical_expr::LogicalPlan;
+use datafusion::logical_expr::{LogicalPlan, Statement as PlanStatement};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::prelude::SessionContext;
 use datafusion::sql::parser::{DFParser, Statement};
 use futures::StreamExt as _;
 use tesselle::driver::CancelToken;
-use tesselle::{Driver, DriverOptions, Error, Result, Table, Uri};
+use tesselle::{Driver, DriverOptions, Error, ErrorKind, Result, Table, Uri};
 
 use crate::answer::AnswerStream;
 use crate::context;
@@ -25,7 +25,7 @@ use crate::interrupt::Interrupt;
 use crate::options::SessionOptions;
 use crate::parts;
 use crate::provider::TesselleTable;
-use crate::statement::prepare;
+use crate::statement::{created, prepare};
 use crate::tables::Tables;
 
 /// Runs statements on the tokio runtime of the caller, as many at once as the caller awaits.
@@ -224,9 +224,14 @@ impl AsyncSession {
         self.execute(&names, plan, interrupt).await
     }
 
-    /// The tables that a statement names, to explain an error; planning reports names that cannot be resolved.
+    /// The tables that a statement reads, to explain an error; planning reports names that cannot be resolved.
     fn names(&self, statement: &Statement) -> Vec<TableReference> {
-        self.context.state().resolve_table_references(statement).unwrap_or_default()
+        let mut names = self.context.state().resolve_table_references(statement).unwrap_or_default();
+        // A table that does not exist yet is not what is wrong.
+        if let Some(created) = created(statement) {
+            names.retain(|name| name.table() != created);
+        }
+        names
     }
 
     async fn plan(
@@ -237,7 +242,9 @@ impl AsyncSession {
     ) -> Result<LogicalPlan> {
         let state = self.context.state();
         let plan = async {
-            self.tables.open(names.iter().map(TableReference::table)).await;
+            let created = created(&statement);
+            let own = created.iter().map(String::as_str);
+            self.tables.open(names.iter().map(TableReference::table).chain(own)).await;
             state.statement_to_plan(statement).await
         };
         let plan = interrupt.or(plan).await?;
@@ -250,11 +257,24 @@ impl AsyncSession {
         plan: LogicalPlan,
         interrupt: &Interrupt,
     ) -> Result<AnswerStream> {
+        let setting = match &plan {
+            LogicalPlan::Statement(PlanStatement::SetVariable(set)) => {
+                Some(format!("'{}' is no value of the setting '{}'", set.value, set.variable))
+            }
+            _ => None,
+        };
         let work = async {
             let (state, plan) = self.context.execute_logical_plan(plan).await?.into_parts();
             parts::start(state, &plan, self.operators).await
         };
-        let stream = interrupt.or(work).await?.map_err(|error| self.explained(names, error))?;
+        let stream = interrupt.or(work).await?.map_err(|error| {
+            let error = self.explained(names, error);
+            // The engine repeats what its parser of numbers says, without a name.
+            match setting.filter(|_| error.kind() == ErrorKind::Invalid) {
+                Some(setting) => Error::invalid(setting).source(error),
+                None => error,
+            }
+        })?;
         Ok(AnswerStream::new(stream, interrupt.clone()))
     }
 

@@ -77,7 +77,15 @@ fn copied(error: &DataFusionError) -> Error {
 fn not_sql(text: &str) -> Error {
     let error = Error::invalid(text.replace("sql parser error: ", "this is not SQL: "));
     let Some((_, found)) = text.split_once("found: ") else { return error };
+    let (after_copy, at_end) = (text.contains("end of statement or ;"), text.contains("end of statement"));
     match found.split(' ').next().unwrap_or_default().to_ascii_uppercase().as_str() {
+        "(" if after_copy || text.contains("Expected: HEADER") => {
+            error.hint("settings follow the word OPTIONS: COPY … TO 'new.csv' OPTIONS ('header' 'false')")
+        }
+        "FROM" if after_copy => {
+            error.hint("COPY writes files; a file is read with FROM: CREATE TABLE t AS SELECT * FROM 'old.csv'")
+        }
+        "USING" if at_end => error.hint("use WHERE random() < 0.1 for a sample of about a tenth of the rows"),
         "SUMMARIZE" => Error::invalid("SUMMARIZE is not supported")
             .hint("DESCRIBE 'file' lists the columns; select count(x), min(x), max(x) and avg(x) of those of interest"),
         "/" | "\\" => error.hint("quote a file name, as in FROM 'folder/run.tet'"),
@@ -186,6 +194,9 @@ fn refused(text: &str) -> Error {
     let known = unknown_function(&text)
         .or_else(|| wrong_arguments(&text))
         .or_else(|| wrong_types(&text))
+        .or_else(|| unknown_setting(&text))
+        .or_else(|| unplanned(&text))
+        .or_else(|| same_name(&text))
         .or_else(|| not_grouped(&text));
     known.unwrap_or_else(|| Error::invalid(without_dump(&text)))
 }
@@ -230,6 +241,44 @@ fn wrong_types(text: &str) -> Option<Error> {
         Error::invalid(format!("function '{name}' does not take a value of type {received}"))
             .hint("convert the argument with CAST"),
     )
+}
+
+/// The error for a setting that does not exist.
+fn unknown_setting(text: &str) -> Option<Error> {
+    let name = text
+        .strip_prefix("Config value \"")
+        .and_then(|rest| rest.split_once("\" not found on "))
+        .map(|(name, _)| name)
+        .or_else(|| text.strip_prefix("could not find config namespace for key \"")?.strip_suffix('"'))
+        .or_else(|| {
+            Some(text.strip_prefix('\'')?.split_once("' is not a variable which can be viewed")?.0)
+        })?;
+    Some(Error::not_found(format!("setting '{name}' does not exist")).hint("SHOW ALL lists those that do"))
+}
+
+/// The error for two columns of a result with one name.
+fn same_name(text: &str) -> Option<Error> {
+    let rest = text.strip_prefix("Projections require unique expression names but the expression \"")?;
+    let (one, rest) = rest.split_once("\" at position ")?;
+    let (_, rest) = rest.split_once(" and \"")?;
+    let (other, _) = rest.split_once("\" at position ")?;
+    Some(
+        Error::invalid(format!("two columns of the result have the same name: {one} and {other}"))
+            .hint("rename one of them with AS"),
+    )
+}
+
+/// The error for an expression that the engine reads, and has no plan for.
+fn unplanned(text: &str) -> Option<Error> {
+    let expression = text.strip_prefix("Physical plan does not support logical expression ")?;
+    let name = expression.split(['(', '{', ' ']).next().unwrap_or(expression);
+    Some(match name {
+        "OuterReferenceColumn" | "ScalarSubquery" | "InSubquery" | "Exists" => Error::invalid(
+            "a subquery at this place, or one that uses columns of the query around it, is not supported",
+        )
+        .hint("write it as a join, or as a common table expression (WITH)"),
+        other => Error::invalid(format!("{other} is not supported at this place")),
+    })
 }
 
 /// The error for a column next to aggregates.
@@ -343,6 +392,18 @@ mod tests {
     }
 
     #[test]
+    fn clauses_of_other_dialects_come_with_what_is_written_here() {
+        let hint = |found: &str| {
+            not_sql(&format!("sql parser error: Expected: {found} at Line: 1, Column: 9")).hint_text()
+        };
+        assert!(hint("end of statement or ;, found: (").unwrap().contains("OPTIONS ('header' 'false')"));
+        assert!(hint("HEADER, found: (").unwrap().contains("OPTIONS"));
+        assert!(hint("end of statement or ;, found: from").unwrap().contains("CREATE TABLE t AS SELECT"));
+        assert!(hint("end of statement, found: using").unwrap().contains("random()"));
+        assert_eq!(hint("end of statement, found: ("), None);
+    }
+
+    #[test]
     fn messages_about_types_and_groups_are_short() {
         let shown = |text: &str| copied(&DataFusionError::Plan(text.to_owned())).to_string();
         let types = "Function 'sum' failed to match any signature, errors: Error during planning: Function 'sum' requires \
@@ -352,6 +413,16 @@ mod tests {
             shown(types),
             "function 'sum' does not take a value of type Utf8; convert the argument with CAST"
         );
+        let outer = "Physical plan does not support logical expression OuterReferenceColumn(Field { name: \"a\", data_type: \
+                     Int64, nullable: true }, Column { relation: Some(Bare { table: \"m\" }), name: \"a\" })";
+        assert!(shown(outer).starts_with("a subquery at this place") && !shown(outer).contains("Field"));
+        for unknown in [
+            "Config value \"foo\" not found on ExecutionOptions",
+            "could not find config namespace for key \"foo\"",
+            "'foo' is not a variable which can be viewed with 'SHOW'",
+        ] {
+            assert_eq!(shown(unknown), "setting 'foo' does not exist; SHOW ALL lists those that do");
+        }
         let groups = "Column in SELECT must be in GROUP BY or an aggregate function: While expanding wildcard, column \
                       \"meta.csv.a\" must appear in the GROUP BY clause or must be part of an aggregate function, \
                       currently only \"meta.csv.b\" appears in the SELECT clause satisfies this requirement";

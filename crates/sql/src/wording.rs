@@ -15,6 +15,10 @@ pub fn word(action: &Action) -> Option<String> {
             Some(casts.collect::<Vec<_>>().join(", "))
         }
         Action::Columns => Some("SELECT".to_owned()),
+        Action::OnlyColumns(names) => {
+            let names = names.iter().map(|name| format!("\"{}\"", name.replace('"', "\"\"")));
+            Some(format!("SELECT {}", names.collect::<Vec<_>>().join(", ")))
+        }
         Action::Filter => Some("WHERE".to_owned()),
         Action::Target(_) => {
             let names = tesselle::formats().iter().filter(|format| format.capabilities().rows_in);
@@ -53,6 +57,8 @@ mod tests {
             ),
             "convert it with arrow_cast(\"t\", 'Int64'), or exclude it with SELECT"
         );
+        let only = Action::OnlyColumns(vec!["a".to_owned(), "B".to_owned()]);
+        assert_eq!(hint("exclude it with {}", &[only]), "exclude it with SELECT \"a\", \"B\"");
         assert!(hint("add {}", &[Action::Target("FORMAT".into())]).contains("STORED AS TET, TILEDB"));
     }
 }

@@ -31,14 +31,16 @@ Examples:
   curl -s https://example.org/log.csv | tess convert - - --to parquet > log.parquet
 
 Formats: tet, tiledb, tsfile, tatami; parquet, arrow, csv, jsonl, npy, zarr.
-Several inputs, or a quoted pattern, are concatenated if OUTPUT has the file name
-extension of a format. With --to, each input is written to a file of its own in
-the folder OUTPUT, and so is each table of a single container. A single table
-is written to the file OUTPUT. A folder of TsFiles is one container, merged by
-time; 'folder/*.tsfile' converts each file. A file that fails does not stop the
-others; the exit code is then 1. If columns have types that the
-target cannot store, one error lists all of them with the casts that help;
---auto-cast applies these casts. Decimals, dates and times keep their types.")]
+Several inputs, a folder of files or a quoted pattern are concatenated if
+OUTPUT has the file name extension of a format. With --to, each input is
+written to a file of its own in the folder OUTPUT, and so is each table of a
+single container. A single table is written to the file OUTPUT, and so are all
+arrays of a container if the format can contain several. A folder of TsFiles is
+one container, merged by time; 'folder/*.tsfile' converts each file. A file
+that fails does not stop the others; the exit code is then 1. If columns have
+types that the target cannot store, one error lists all of them with the casts
+that help; --auto-cast applies these casts. Decimals, dates and times keep
+their types.")]
 pub(crate) struct Convert {
     /// Inputs, each optionally with #TABLE, then the output; - is standard input and output
     #[arg(required = true, num_args = 2.., value_names = ["INPUT", "OUTPUT"])]
@@ -91,7 +93,7 @@ impl Convert {
             out::refuse_report(self.json)?;
             refuse_terminal(tesselle::target_format(self.to.as_deref(), output)?, None)?;
         }
-        if self.to.is_none() && is_merge(inputs, output) || many && output == "-" {
+        if many && (self.to.is_none() && is_file_name(output) || output == "-") {
             return self.merge(inputs, output, &driver, started);
         }
         if many {
@@ -247,10 +249,9 @@ impl Convert {
     }
 }
 
-/// Whether several files go into one: its name determines its format.
-fn is_merge(inputs: &[String], output: &str) -> bool {
-    let files = inputs.len() > 1 || inputs.first().is_some_and(|input| tesselle::name::is_pattern(input));
-    files && tesselle::format_by_extension(output).is_some() && !Path::new(output).is_dir()
+/// Whether all inputs go into one file: its name determines its format.
+fn is_file_name(output: &str) -> bool {
+    tesselle::format_by_extension(output).is_some() && !Path::new(output).is_dir()
 }
 
 fn make_folder(target: &Path) -> Result<()> {

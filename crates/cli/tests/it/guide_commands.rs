@@ -204,6 +204,12 @@ fn tutorial_of_the_prompt() {
     run("tutorials/prompt.md");
 }
 
+#[cfg(feature = "sql")]
+#[test]
+fn tutorial_of_bytes() {
+    run("tutorials/bytes.md");
+}
+
 /// Every test that the guide to reliability names exists.
 #[test]
 fn the_guide_to_reliability_names_tests_that_exist() {

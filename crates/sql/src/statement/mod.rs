@@ -54,6 +54,18 @@ fn check_statement(statement: &mut Statement, is_scalar: &dyn Fn(&str) -> bool) 
     }
 }
 
+/// The name of the table that a statement creates.
+pub(crate) fn created(statement: &Statement) -> Option<String> {
+    let Statement::Statement(statement) = statement else { return None };
+    let name = match &**statement {
+        SqlStatement::CreateTable(table) => &table.name,
+        SqlStatement::CreateView(view) => &view.name,
+        _ => return None,
+    };
+    let ident = name.0.last()?.as_ident()?;
+    Some(if ident.quote_style.is_some() { ident.value.clone() } else { ident.value.to_ascii_lowercase() })
+}
+
 /// Checks and rewrites a single expression.
 pub(crate) fn check(expr: &mut Expr, is_scalar: &dyn Fn(&str) -> bool) -> Result<()> {
     match expr.visit(&mut Pass { is_scalar }) {

@@ -52,6 +52,34 @@ fn errors_suggest_similar_names() {
     }
 }
 
+/// The error is about what is wrong, not about a table that the statement creates.
+#[test]
+fn errors_of_statements_that_create_tables_name_the_cause() {
+    let session = support::session(true);
+    for (sql, cause) in [
+        ("CREATE TABLE x AS SELECT averag(1)", "function 'averag' does not exist"),
+        ("CREATE TABLE x AS SELECT 1 AS a, 2 AS a", "two columns of the result have the same name"),
+        ("CREATE TABLE x AS SELECT nosuch FROM generate_series(1, 2)", "column 'nosuch' does not exist"),
+        ("CREATE VIEW x AS SELECT * FROM nosuch", "table 'nosuch' does not exist"),
+        (
+            "SET datafusion.execution.batch_size = abc",
+            "'abc' is no value of the setting 'datafusion.execution.batch_size'",
+        ),
+        ("SET batch_size = 1", "setting 'batch_size' does not exist"),
+        ("SELECT exists(SELECT 1)", "a subquery at this place"),
+    ] {
+        let error = match session.query(sql).and_then(tesselle_sql::Answer::finish) {
+            Ok(()) => panic!("{sql} succeeded"),
+            Err(error) => error.to_string(),
+        };
+        assert!(error.contains(cause) && !error.contains("'x'"), "{sql}: {error}");
+        assert!(!error.contains(['{', '\n']), "{sql}: {error}");
+    }
+    session.query("CREATE TABLE x AS SELECT 1 AS a").unwrap().finish().unwrap();
+    let twice = session.query("CREATE TABLE x AS SELECT 2 AS a").and_then(tesselle_sql::Answer::finish);
+    assert!(twice.unwrap_err().to_string().contains("already exists"));
+}
+
 #[test]
 fn damage_is_reported_with_its_place() {
     let folder = tempfile::tempdir().unwrap();

@@ -3,7 +3,7 @@
 use tesselle_core::{Driver, Error, Result};
 
 use super::place::refuse_same;
-use super::{Conversion, convert_rows, encrypted, open};
+use super::{Conversion, convert_rows, encrypted, one_table};
 use crate::create::WriteReport;
 use crate::name::Uri;
 use crate::open::DatasetTable;
@@ -23,7 +23,7 @@ pub(super) fn merge(
     let conversion = &encrypted(to, conversion);
     let mut tables: Vec<DatasetTable> = Vec::with_capacity(inputs.len());
     for input in inputs {
-        let table = open(input, to, conversion)?;
+        let table = one_table(&conversion.opener.clone().used_by(to).open(input)?, to)?;
         refuse_same(table.location(), &target)?;
         if let Some(first) = tables.first() {
             refuse_other_columns(first, &table)?;

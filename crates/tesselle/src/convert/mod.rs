@@ -1,5 +1,6 @@
 //! Streaming conversion between any two formats.
 
+mod arrays;
 mod builder;
 mod merge;
 mod place;
@@ -17,7 +18,7 @@ use tesselle_core::{
 use crate::cast;
 use crate::create::{WriteReport, array};
 use crate::name::Uri;
-use crate::open::{DatasetTable, Opener};
+use crate::open::{Dataset, DatasetTable, Opener};
 use crate::{logical, registry};
 
 /// The options of a conversion.
@@ -67,7 +68,11 @@ fn run(input: &str, output: &str, conversion: &Conversion, driver: &Driver) -> R
         return Ok(converted);
     }
     let conversion = &encrypted(to, conversion);
-    let table = open(input, to, conversion)?;
+    let dataset = conversion.opener.clone().used_by(to).open(input)?;
+    if let Some(converted) = arrays::convert(&dataset, &target, to, conversion, driver)? {
+        return Ok(converted);
+    }
+    let table = one_table(&dataset, to)?;
     refuse_same(&source.location, &target)?;
     let mut facts = table.facts()?;
     if conversion.key().is_some() && !to.capabilities().encrypts && table.format().capabilities().encrypts {
@@ -122,9 +127,8 @@ fn rewrite(
     }))
 }
 
-/// Opens the source. All tables of a container go into another one of the same format, if they form one table.
-fn open(input: &str, to: &dyn Format, conversion: &Conversion) -> Result<DatasetTable> {
-    let dataset = conversion.opener.clone().used_by(to).open(input)?;
+/// The table to convert. All tables of a container go into another one of the same format, if they form one table.
+fn one_table(dataset: &Dataset, to: &dyn Format) -> Result<DatasetTable> {
     let table = dataset.default_table();
     let all = dataset.chosen_table().is_none() && dataset.format().name() == to.name();
     match table {

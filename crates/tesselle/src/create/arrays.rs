@@ -1,8 +1,11 @@
 //! Writing several arrays into one container.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use tesselle_core::{ArrayView, ArraysRequest, Attribute, NamedArray, Region, Result, Settings, Written};
+use tesselle_core::{
+    ArrayView, ArraysRequest, Attribute, Driver, Format, NamedArray, Region, Result, Settings, Written,
+};
 
 use super::WriteReport;
 use super::target::{Target, target_methods};
@@ -72,11 +75,6 @@ impl CreateArrays {
     pub fn write(self) -> Result<WriteReport> {
         let driver = self.run.driver()?;
         let (location, format) = self.target.resolve()?;
-        let bytes = self.arrays.iter().map(|Named { array, .. }| {
-            let cells = Region::whole(array.shape()).cells().unwrap_or(u64::MAX);
-            cells.saturating_mul(array.dtype().size() as u64)
-        });
-        driver.progress().expect(bytes.fold(0, u64::saturating_add));
         let named = self.arrays.iter().map(|named| NamedArray {
             name: named.name.clone(),
             array: &*named.array,
@@ -89,7 +87,25 @@ impl CreateArrays {
             attributes: self.target.attributes,
             options: self.target.options,
         };
-        let Written { summary, fitted } = format.write_arrays(request, &driver)?;
-        Ok(WriteReport::new(format, summary, fitted))
+        write(request, format, &driver)
     }
+}
+
+/// Writes several arrays, with progress.
+pub(crate) fn write(
+    request: ArraysRequest<'_>,
+    to: &'static dyn Format,
+    driver: &Driver,
+) -> Result<WriteReport> {
+    let bytes = request.arrays.iter().map(|NamedArray { array, .. }| {
+        let cells = Region::whole(array.shape()).cells().unwrap_or(u64::MAX);
+        cells.saturating_mul(array.dtype().size() as u64)
+    });
+    driver.progress().expect(bytes.fold(0, u64::saturating_add));
+    let Written { summary, fitted } = to.write_arrays(request, driver)?;
+    let mut report = WriteReport::new(to, summary, fitted);
+    // Several arrays have attributes of one name.
+    let mut named = HashSet::new();
+    report.kept.retain(|name| named.insert(name.clone()));
+    Ok(report)
 }

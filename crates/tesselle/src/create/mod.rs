@@ -1,7 +1,7 @@
 //! Writing of new containers: rows and whole arrays.
 
 pub(crate) mod array;
-mod arrays;
+pub(crate) mod arrays;
 mod report;
 pub(crate) mod rows;
 pub(crate) mod target;

@@ -4,13 +4,17 @@ mod builder;
 mod containers;
 mod digest;
 mod found;
+mod names;
 mod rows;
 mod sort;
 mod tolerance;
 
+use std::sync::Arc;
+
 use arrow_schema::Schema;
 pub use builder::{Diff, diff};
 pub use found::{Difference, DifferingValue, RowPlace};
+use names::Names;
 use rows::{Batches, Comparison};
 use tesselle_core::fit::plain_type;
 use tesselle_core::{Driver, Error, Result, Scan, TableFacts};
@@ -47,7 +51,9 @@ fn compare(
     options: &DiffOptions,
     driver: &Driver,
 ) -> Result<Difference> {
-    let (left_schema, right_schema) = (left.schema(), right.schema());
+    let names = Arc::new(Names::of(left, right));
+    let options = &names.options(options);
+    let (left_schema, right_schema) = (left.schema(), names.schema(&right.schema()));
     let wanted = |name: &str| {
         let own = options.columns.iter().flatten().chain(options.key.iter().flatten());
         options.columns.is_none() || own.into_iter().any(|wanted| wanted == name)
@@ -75,17 +81,24 @@ fn compare(
         None => identity(&left.facts()?, &right.facts()?, &left_schema, &shared),
     };
     let comparison = Comparison::try_new(&left_schema, &right_schema, &shared, options, driver)?;
-    let scan = Scan::all().columns(shared.iter().cloned());
-    let batches = |table: &DatasetTable| -> Result<Batches> {
-        Ok(Box::new(table.scan().with(scan.clone()).on(driver).rows()?.into_batches()))
+    let batches = |table: &DatasetTable, columns: Vec<String>| -> Result<Batches> {
+        let scan = Scan::all().columns(columns);
+        Ok(Box::new(table.scan().with(scan).on(driver).rows()?.into_batches()))
     };
-    let (from_left, from_right) = (|| batches(left), || batches(right));
+    let from_left = || batches(left, shared.clone());
+    let from_right = || -> Result<Batches> {
+        let own = shared.iter().map(|name| names.on_right(name).to_owned());
+        let (rows, names) = (batches(right, own.collect())?, Arc::clone(&names));
+        Ok(Box::new(rows.map(move |batch| batch.and_then(|batch| names.rows(batch)))))
+    };
     let found = match key {
         None => comparison.by_position(from_left()?, from_right()?)?,
         Some(key) => {
             // A type change may change the order, so only columns of the same type count as sorted.
-            let in_order = |table: &DatasetTable| table.table().sort_columns() == key && schema.is_empty();
-            let in_order = in_order(left) && in_order(right);
+            let right_order = right.table().sort_columns();
+            let right_order = right_order.iter().map(|name| names.on_left(name));
+            let in_order =
+                schema.is_empty() && left.table().sort_columns() == key && right_order.eq(key.iter());
             comparison.by_key(&from_left, &from_right, in_order, &key)?
         }
     };

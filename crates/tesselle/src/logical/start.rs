@@ -30,6 +30,7 @@ pub fn start(to: &dyn Format, request: WriteRequest, auto_cast: bool, driver: &D
         Err(error) => error,
         started => return started,
     };
+    let fail = |error: Error| Err(with_columns(error, &request.schema));
     let mut answer = Answer::to(&refused, &request.schema, auto_cast);
     while answer.changes_a_column() {
         let error = match answer.start(to, again(), driver) {
@@ -42,16 +43,34 @@ pub fn start(to: &dyn Format, request: WriteRequest, auto_cast: bool, driver: &D
             Err(error) => error,
         };
         if error.kind() != ErrorKind::Invalid || !answer.keeps_a_column() {
-            return Err(error);
+            return fail(error);
         }
         let still = error.refused_columns();
         if !still.is_empty() && !answer.keeps_one_of(still) {
             // Only about columns that have no stored form: the others need no cast.
-            return Err(error);
+            return fail(error);
         }
         answer.keep_only(|name| !still.is_empty() && !still.iter().any(|column| column == name));
     }
-    Err(refused)
+    fail(refused)
+}
+
+/// An error about columns that the format cannot store in any type names the columns to choose instead.
+fn with_columns(error: Error, schema: &Schema) -> Error {
+    let casts = suggested(&error);
+    let is_out = |name: &String| {
+        error.refused_columns().contains(name) && !casts.iter().any(|(column, _)| column == name)
+    };
+    let names = schema.fields().iter().map(|field| field.name());
+    let others: Vec<String> = names.filter(|name| !is_out(name)).cloned().collect();
+    if others.is_empty() || others.len() == schema.fields().len() {
+        return error;
+    }
+    let hint = error.next_step().map(|hint| hint.clone().with_columns(&others));
+    match hint {
+        Some(hint) => error.replace_hint(hint),
+        None => error,
+    }
 }
 
 /// How the columns that a format refuses are stored, decided for each.

@@ -150,6 +150,53 @@ fn several_arrays_of_other_shapes_are_one_container() {
     assert_eq!(formats, 3);
 }
 
+/// A whole container of arrays, such as that of a data set with its coordinates, is converted as one.
+#[test]
+fn a_container_of_arrays_becomes_one_of_another_format() {
+    let folder = tempfile::tempdir().unwrap();
+    let cells: Vec<f32> = (0..12).map(|n| n as f32 / 2.0).collect();
+    let field = MemoryArray::from_slice(&cells, [4, 3]).unwrap().with_axis_names(["y", "x"]).unwrap();
+    let x = MemoryArray::from_slice(&[10_i64, 20, 30], [3]).unwrap().with_axis_names(["x"]).unwrap();
+    let several = || tesselle::formats().iter().filter(|format| format.capabilities().several_arrays);
+    let uri = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    for from in several() {
+        let source = uri(&format!("run.{}", from.extensions()[0]));
+        tesselle::create_arrays(&source)
+            .format(from.name())
+            .attribute(Attribute::new("title", "a run"))
+            .array("field", field.clone(), [Attribute::new("units", "K")], Settings::default())
+            .array("x", x.clone(), [], Settings::default())
+            .write()
+            .unwrap();
+        for to in several() {
+            let target = uri(&format!("{}.copy.{}", from.name(), to.extensions()[0]));
+            let report = tesselle::convert(&source, &target).run().unwrap();
+            assert_eq!((report.format, report.summary.rows), (to.name(), 15), "{target}");
+            let dataset = tesselle::open(&target).unwrap();
+            assert_eq!(dataset.table_names(), ["field", "x"], "{target}");
+            let table = dataset.table("field").unwrap();
+            assert_eq!(table.array().unwrap().axis_names(), ["y", "x"], "{target}");
+            let attributes = table.facts().unwrap().attributes;
+            assert!(attributes.iter().any(|attribute| attribute.value_string() == "K"), "{target}");
+            let name = array_column(&table);
+            let read = |table: &str, column: &str| read(&format!("{target}#{table}"), column);
+            assert_eq!(read("field", &name).as_primitive::<Float32Type>().values().as_ref(), cells);
+            let name = array_column(&dataset.table("x").unwrap());
+            assert_eq!(read("x", &name).as_primitive::<Int64Type>().values().as_ref(), [10, 20, 30]);
+            assert!(tesselle::verify(&target).run().unwrap().ok(), "{target}");
+            // What the container itself is about stays its own, or is listed.
+            if from.name() == "zarr" {
+                let all = [report.kept, report.lost].concat();
+                assert!(all.iter().any(|line| line.contains("title")), "{target}: {all:?}");
+            }
+        }
+        // A part of it is rows of one table.
+        let one = uri("one.parquet");
+        let error = tesselle::convert(&source, &one).run().unwrap_err();
+        assert!(error.to_string().contains("2 tables"), "{error}");
+    }
+}
+
 #[test]
 fn mapped_files_have_the_same_cells() {
     let folder = tempfile::tempdir().unwrap();

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use tesselle::array::MemoryArray;
 use tesselle::{Diff, Difference, Opener, diff};
 
 use crate::support::{csv, driver, into};
@@ -130,6 +131,42 @@ fn columns_that_differ_in_type_are_reported_and_still_compared() {
     assert!(!found.is_equal());
     let text = csv(folder.path(), "t.csv", "n", (0..10).map(|i| format!("x{i}")));
     assert!(run(&a, &text, |d| d).is_err() || !run(&a, &text, |d| d).unwrap().is_equal());
+}
+
+/// Axes and values without names in a file match those that have one elsewhere.
+#[test]
+fn arrays_match_by_their_cells_under_any_names_of_columns() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let cells: Vec<f32> = (0..12).map(|n| n as f32).collect();
+    let write = |name: &str, cells: &[f32]| {
+        let field = MemoryArray::from_slice(cells, [4, 3]).unwrap().with_axis_names(["y", "x"]).unwrap();
+        let uri = at(name);
+        tesselle::create_array(uri.to_str().unwrap(), field).table("heat").write().unwrap();
+        uri
+    };
+    let all = ["a.tiledb", "a.tet", "a.zarr", "a.npy"].map(|name| write(name, &cells));
+    let mut other = cells.clone();
+    other[7] = 70.0;
+    let others = ["b.tiledb", "b.tet", "b.zarr", "b.npy"].map(|name| write(name, &other));
+    for left in &all {
+        for right in &all {
+            let found = run(left, right, |d| d).unwrap();
+            assert!(found.is_equal(), "{left:?} {right:?}: {found:?}");
+            assert_eq!(found.rows, (12, 12), "{left:?} {right:?}");
+        }
+        for right in &others {
+            let found = run(left, right, |d| d).unwrap();
+            assert_eq!((found.values, found.schema.len()), (1, 0), "{left:?} {right:?}: {found:?}");
+        }
+    }
+    // Columns are selected by the name on either side, and names that are given on both sides have to agree.
+    let values = |name: &str| run(&all[3], &others[0], |d| d.columns([name])).unwrap().values;
+    assert_eq!((values("value"), values("heat"), values("y")), (1, 1, 0));
+    let field = MemoryArray::from_slice(&cells, [4, 3]).unwrap().with_axis_names(["lat", "lon"]).unwrap();
+    let named = at("c.zarr");
+    tesselle::create_array(named.to_str().unwrap(), field).write().unwrap();
+    assert_eq!(run(&all[1], &named, |d| d).unwrap().schema.len(), 4);
 }
 
 #[test]
