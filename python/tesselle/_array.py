@@ -312,6 +312,8 @@ class Array:
         return numpy.asarray(self[...], dtype)
 
     def __dlpack__(self, **options: Any) -> Any:
+        if options.get("copy") is False:
+            raise BufferError("an array in a file cannot be had without a copy")
         return self.__array__().__dlpack__(**options)
 
     def __dlpack_device__(self) -> tuple[int, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow
 import pyarrow.dataset
@@ -156,7 +156,7 @@ class _Fragments(pyarrow.fs.FileSystemHandler):  # type: ignore[misc, unused-ign
             for (mine, own_filter), (theirs, their_filter) in zip(self._parts, other._parts)
         )
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
     def get_type_name(self) -> str:
         return "tesselle"

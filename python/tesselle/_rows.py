@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ._partners import pyarrow_for
 
@@ -47,7 +47,7 @@ class Schema:
 
         return bool(self.to_arrow().equals(pyarrow.schema(other)))
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         return f"<tesselle.Schema {', '.join(self._names)}>"

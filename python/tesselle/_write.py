@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from . import _native
@@ -34,7 +34,8 @@ def write(
 
     Args:
         data: anything with ``__arrow_c_stream__`` or ``__arrow_c_array__`` (pyarrow, polars, pandas, duckdb, …), a
-            lazy frame, a pyarrow dataset, a dictionary of columns, a numpy array, an xarray ``DataArray`` or ``Dataset``.
+            lazy frame, a pyarrow dataset, a dictionary of columns, a list of rows, a numpy array, an xarray ``DataArray`` or
+            ``Dataset``; or an iterator of tables, frames or batches, each of which is taken when it is written.
         uri: where to write; its ending determines the format.
         format: the format, where the ending does not name it.
         overwrite: replace what is there.
@@ -178,11 +179,34 @@ def arrow_of(data: Any) -> Any:
         return pyarrow.Table.from_pandas(data, preserve_index=False)
     if isinstance(data, Mapping):
         return pyarrow.table(dict(data))
-    if isinstance(data, Sequence) and all(isinstance(row, Mapping) for row in data):
-        return pyarrow.Table.from_pylist(list(data))
-    if hasattr(data, "__iter__"):
-        return pyarrow.Table.from_batches(list(data))
-    raise _not_tabular(data)
+    return _joined(iter(data), pyarrow)
+
+
+def _joined(parts: Iterator[Any], pyarrow: Any) -> Any:
+    """Returns rows as a table, and tables or batches one after the other: each is taken when it is read."""
+    first = next(parts, None)
+    if first is None:
+        raise InvalidCall("there are no rows, and nothing says which columns there are")
+    if isinstance(first, Mapping):
+        rows = [first, *parts]
+        for row in rows:
+            if not isinstance(row, Mapping):
+                raise _not_tabular(row)
+        return pyarrow.Table.from_pylist(rows)
+
+    def table(part: Any) -> Any:
+        return pyarrow.table(arrow_of(part))
+
+    head = table(first)
+
+    def batches() -> Iterator[Any]:
+        yield from head.to_batches()
+        for part in parts:
+            found = table(part)
+            # A batch of other types than those of the reader would be read as what it is not.
+            yield from (found if found.schema.equals(head.schema) else found.cast(head.schema)).to_batches()
+
+    return pyarrow.RecordBatchReader.from_batches(head.schema, batches())
 
 
 def _not_tabular(data: Any) -> TypeError:

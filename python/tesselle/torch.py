@@ -43,8 +43,11 @@ class Rows(IterableDataset[Any]):  # type: ignore[misc, unused-ignore]
             raise InvalidCall("a batch has one row at least")
         if (rank is None) != (world_size is None):
             raise InvalidCall("rank= and world_size= belong together")
-        self.scan, self.batch_size, self.transform = scan, batch_size, transform
-        self.rank, self.world_size = rank, world_size
+        self.scan: Scan = scan
+        self.batch_size: int | None = batch_size
+        self.transform: Callable[[dict[str, Any]], Any] | None = transform
+        self.rank: int | None = rank
+        self.world_size: int | None = world_size
 
     def parts(self) -> list[Scan]:
         """Returns the parts of the scan that this worker of this process reads."""
@@ -75,7 +78,8 @@ class Cells(Dataset[Any]):  # type: ignore[misc, unused-ignore]
     def __init__(self, array: Array, transform: Callable[[Any], Any] | None = None) -> None:
         if array.ndim == 0:
             raise InvalidCall("an array without axes has no samples")
-        self.array, self.transform = array, transform
+        self.array: Array = array
+        self.transform: Callable[[Any], Any] | None = transform
 
     def __len__(self) -> int:
         return self.array.shape[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy
 from xarray import DataArray, Dataset, Variable
@@ -200,8 +200,8 @@ _DECODERS = (
 class TesselleBackend(BackendEntrypoint):  # type: ignore[misc, unused-ignore]
     """Opens dense containers as datasets: each array is a variable, an array that has the name of its axis a coordinate."""
 
-    description = "tet, dense TileDB arrays and groups, Zarr version 3 and npy files through Tesselle"
-    open_dataset_parameters = (
+    description: ClassVar[str] = "tet, dense TileDB arrays and groups, Zarr version 3 and npy files through Tesselle"
+    open_dataset_parameters: ClassVar[tuple[str, ...] | None] = (
         "filename_or_obj", *_DECODERS, "drop_variables", "table", "group", "store", "storage_options", "at", "between",
         "key", "format",
     )  # fmt: skip

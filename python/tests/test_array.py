@@ -189,6 +189,8 @@ def test_an_array_states_what_it_is() -> None:
     assert numpy.array_equal(numpy.from_dlpack(found), CELLS)
     with pytest.raises(ValueError):
         numpy.asarray(found, copy=False)
+    with pytest.raises(BufferError):
+        numpy.from_dlpack(found, copy=False)
     assert "i4" in repr(found) or "int32" in repr(found)
 
 

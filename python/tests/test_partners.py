@@ -328,3 +328,105 @@ def test_tsfile_of_the_original(tmp_path: pathlib.Path, plant) -> None:  # type:
             speeds.append(result.get_value_by_index(2))
     assert times == wanted["time"].cast(pyarrow.int64()).to_pylist()
     assert speeds == wanted["speed"].to_pylist()
+
+
+SERIES = {
+    "time": pyarrow.array(range(1_000_000, 1_000_000 + 2000 * 10, 10), pyarrow.timestamp("ms")),
+    "count": pyarrow.array([i % 97 for i in range(2000)], pyarrow.int64()),
+    "speed": pyarrow.array([None if i % 13 == 0 else i / 4 for i in range(2000)], pyarrow.float64()),
+    "state": pyarrow.array([None if i % 7 == 0 else f"s{i % 5}" for i in range(2000)]),
+}
+SOME = [(i % 97, None if i % 13 == 0 else i / 4) for i in range(2000) if i % 97 < 5 and i % 7 and i % 5 == 3]
+"""The counts and speeds of the rows with a count below 5 in the state ``s3``."""
+
+
+def _datafusion(path: str) -> Any:
+    context = pytest.importorskip("datafusion").SessionContext()
+    context.register_table("t", ts.open(path).table())
+    return context.sql("SELECT count, speed FROM t WHERE count < 5 AND state = 's3' ORDER BY time").to_arrow_table()
+
+
+def _duckdb(path: str) -> Any:
+    duckdb = pytest.importorskip("duckdb")
+    source = ts.dataset(path)  # noqa: F841, by its name in the query
+    found = duckdb.sql("SELECT count, speed FROM source WHERE count < 5 AND state = 's3' ORDER BY time")
+    return pyarrow.table(found)
+
+
+def _polars(path: str) -> Any:
+    import polars as pl
+
+    lazy = ts.polars.scan(path).filter((pl.col("count") < 5) & (pl.col("state") == "s3"))
+    return lazy.sort("time").select("count", "speed").collect()
+
+
+def _pandas(path: str) -> Any:
+    frame = ts.open(path).table().to_pandas()
+    some = frame[(frame["count"] < 5) & (frame["state"] == "s3")].sort_values("time")
+    return pyarrow.Table.from_pandas(some[["count", "speed"]], preserve_index=False)
+
+
+def _pyarrow(path: str) -> Any:
+    condition = (pc.field("count") < 5) & (pc.field("state") == "s3")
+    return ts.dataset(path).to_table(columns=["count", "speed", "time"], filter=condition).sort_by("time")
+
+
+def _dask(path: str) -> Any:
+    dask, cloudpickle = pytest.importorskip("dask"), pytest.importorskip("cloudpickle")
+    parts = ts.scan(path, where="count < 5 AND state = 's3'").splits(3)
+    # How dask and ray send them to their workers.
+    read = dask.delayed(lambda part: cloudpickle.loads(part).to_arrow())
+    return pyarrow.concat_tables(dask.compute(*map(read, map(cloudpickle.dumps, parts)))).sort_by("time")
+
+
+def _own(path: str) -> Any:
+    return ts.sql("SELECT count, speed FROM t WHERE count < 5 AND state = 's3' ORDER BY time", t=ts.scan(path))
+
+
+@pytest.mark.parametrize("partner", [_pyarrow, _polars, _pandas, _duckdb, _datafusion, _dask, _own], ids=lambda call: call.__name__)
+@pytest.mark.parametrize("ending", ["tatami", "parquet", "arrow", "tiledb", "tsfile", "csv", "jsonl"])
+def test_every_partner_finds_the_same_rows(partner: Any, ending: str, tmp_path: pathlib.Path) -> None:
+    path = str(tmp_path / f"rows.{ending}")
+    options: dict[str, Any] = {"tiledb": {"dims": ["time"]}, "tsfile": {"device": "root.d"}}.get(ending, {})
+    ts.write(pyarrow.table(SERIES), path, **options)
+    found = pyarrow.table(partner(path))
+    assert list(zip(found["count"].to_pylist(), found["speed"].to_pylist(), strict=True)) == SOME
+
+
+CELLS = numpy.random.default_rng(11).normal(size=(9, 14)).astype("f4")
+
+
+def _zarr(path: str) -> Any:
+    zarr = pytest.importorskip("zarr")
+    ts.convert(path, path + ".copy.zarr")
+    stored = zarr.open(path + ".copy.zarr", mode="r")
+    return (stored if hasattr(stored, "shape") else next(iter(stored.arrays()))[1])[...]
+
+
+def _xarray(path: str, **options: Any) -> Any:
+    import xarray
+
+    (variable,) = xarray.open_dataset(path, engine="tesselle", **options).data_vars.values()
+    return variable.to_numpy()
+
+
+ARRAYS: dict[str, Any] = {
+    "numpy": lambda path: numpy.asarray(ts.open(path).table().array()),
+    "dlpack": lambda path: numpy.from_dlpack(ts.open(path).table().array()),
+    "xarray": _xarray,
+    "xarray in dask": lambda path: _xarray(path, chunks={}),
+    "dask": lambda path: ts.open(path).table().array().to_dask().compute(),
+    "zarr": _zarr,
+    "rows of polars": lambda path: ts.polars.scan(path).collect().get_columns()[-1].to_numpy().reshape(CELLS.shape),
+    "rows of pandas": lambda path: ts.scan(path).to_pandas().iloc[:, -1].to_numpy("f4").reshape(CELLS.shape),
+    "rows of pyarrow": lambda path: ts.dataset(path).to_table().columns[-1].to_numpy().reshape(CELLS.shape),
+}
+
+
+@pytest.mark.parametrize("partner", ARRAYS)
+@pytest.mark.parametrize("ending", ["tet", "zarr", "npy", "tiledb"])
+def test_every_partner_finds_the_same_cells(partner: str, ending: str, tmp_path: pathlib.Path) -> None:
+    path = str(tmp_path / f"cells.{ending}")
+    ts.write(CELLS, path, **({"chunk": (4, 5)} if ending in ("tet", "zarr") else {}))
+    found = ARRAYS[partner](path)
+    assert found.dtype == CELLS.dtype and numpy.array_equal(found, CELLS)

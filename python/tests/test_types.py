@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -29,6 +30,19 @@ def test_the_package_passes_the_strict_checker(tmp_path: pathlib.Path) -> None:
 def test_the_package_passes_pyright() -> None:
     pytest.importorskip("pyright")
     run("pyright", "--pythonpath", sys.executable, "--project", str(PROJECT), folder=PROJECT)
+
+
+def test_users_know_the_type_of_every_name() -> None:
+    pytest.importorskip("pyright")
+    folder = os.fspath(pathlib.Path(sys.executable).parent)
+    command = [sys.executable, "-m", "pyright", "--verifytypes", "tesselle", "--ignoreexternal", "--outputjson"]
+    environment = os.environ | {"PATH": folder + os.pathsep + os.environ["PATH"]}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    symbols = json.loads(done.stdout)["typeCompleteness"]["symbols"]
+    assert {"tesselle.Array", "tesselle.open", "tesselle.xarray.TesselleBackend"} <= {symbol["name"] for symbol in symbols}
+    unknown = [symbol["name"] for symbol in symbols if not symbol["isTypeKnown"] or symbol["isTypeAmbiguous"]]
+    # Torch is too large to be among the test dependencies.
+    assert [name for name in unknown if not name.startswith("tesselle.torch.")] == []
 
 
 PAGES = [PROJECT.parent / page for page in ("docs/guides/python.md", "README.md", "python/README.md")]

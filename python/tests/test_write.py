@@ -12,6 +12,7 @@ import polars
 import pyarrow
 import pytest
 import tesselle as ts
+import tesselle._write
 from conftest import plain
 
 ROWS = {
@@ -40,6 +41,48 @@ def test_plain_python(tmp_path: pathlib.Path) -> None:
     ts.write(iter(pyarrow.table({"a": [1, 2]}).to_batches()), tmp_path / "batches.tatami")
     for name in ("dict", "rows", "batches"):
         assert ts.scan(tmp_path / f"{name}.tatami").to_arrow()["a"].to_pylist() == [1, 2]
+
+
+PARTS = {
+    "tables": lambda at: pyarrow.table({"a": [at, at + 1]}),
+    "batches": lambda at: pyarrow.record_batch({"a": [at, at + 1]}),
+    "polars": lambda at: polars.DataFrame({"a": [at, at + 1]}),
+    "pandas": lambda at: pandas.DataFrame({"a": [at, at + 1]}),
+    "scans": lambda at: ts.sql(f"SELECT {at} AS a UNION ALL SELECT {at} + 1 AS a"),
+}
+
+
+@pytest.mark.parametrize("kind", PARTS)
+def test_parts_are_taken_one_by_one(kind: str, tmp_path: pathlib.Path) -> None:
+    done: list[int] = []
+
+    def parts() -> Any:
+        for at in range(0, 40, 2):
+            yield PARTS[kind](at)
+            done.append(at)
+
+    source = tesselle._write.arrow_of(parts())
+    assert len(done) <= 1
+    reader = pyarrow.RecordBatchReader.from_stream(source)
+    assert reader.read_next_batch().num_rows and len(done) <= 2
+    ts.write(parts(), tmp_path / "parts.parquet")
+    assert sorted(ts.scan(tmp_path / "parts.parquet").to_arrow()["a"].to_pylist()) == list(range(40))
+    ts.write(({"a": at} for at in range(3)), tmp_path / "rows.parquet")
+    assert ts.scan(tmp_path / "rows.parquet").count() == 3
+
+
+def test_parts_that_are_no_tables(tmp_path: pathlib.Path) -> None:
+    with pytest.raises(ts.InvalidCall, match="no rows"):
+        ts.write(iter([]), tmp_path / "none.parquet")
+    with pytest.raises(TypeError, match="not tabular"):
+        ts.write(iter([1, 2]), tmp_path / "none.parquet")
+    with pytest.raises(TypeError, match="not tabular"):
+        ts.write(iter([{"a": 1}, 5]), tmp_path / "none.parquet")
+    for other in ({"b": [1]}, {"a": ["x"]}):
+        mixed = iter([pyarrow.table({"a": [1]}), pyarrow.table(other)])
+        with pytest.raises(ts.Error):
+            ts.write(mixed, tmp_path / "none.parquet")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_settings_are_keywords(tmp_path: pathlib.Path) -> None:
