@@ -103,8 +103,7 @@ impl SqlCondition {
 
     fn plan(&self, schema: &SchemaRef) -> Result<Arc<dyn PhysicalExpr>> {
         let mut planned = self.planned.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((known, expr)) = planned.as_ref().filter(|(known, _)| known == schema) {
-            let _ = known;
+        if let Some((_, expr)) = planned.as_ref().filter(|(known, _)| known == schema) {
             return Ok(Arc::clone(expr));
         }
         let columns = DFSchema::try_from(Arc::clone(schema)).map_err(ours)?;
@@ -120,9 +119,7 @@ impl SqlCondition {
         *planned = Some((Arc::clone(schema), Arc::clone(&expr)));
         Ok(expr)
     }
-}
 
-impl SqlCondition {
     /// The expression with its constants evaluated, and with functions that are only another form of an expression, such
     /// as `coalesce`, replaced by it.
     fn simplified(&self, expr: LogicalExpr, columns: &DFSchema) -> datafusion::common::Result<LogicalExpr> {

@@ -5,52 +5,28 @@ use datafusion::common::{Column, DataFusionError, SchemaError};
 use tesselle::{Action, Error, ErrorKind};
 
 /// Converts an error into one of DataFusion, which passes it on unchanged.
-pub fn to_datafusion(error: Error) -> DataFusionError {
-    external(error)
-}
-
-/// Converts an error of DataFusion; returns the Tesselle error that it wraps, if it does.
-pub fn from_datafusion(error: DataFusionError) -> Error {
-    ours(error)
-}
-
-/// Wraps a Tesselle error for DataFusion.
-pub(crate) fn external(error: Error) -> DataFusionError {
+pub fn external(error: Error) -> DataFusionError {
     DataFusionError::External(Box::new(error))
 }
 
-/// Converts a DataFusion error: to the Tesselle error it wraps, else to an invalid call or a failure of DataFusion.
-pub(crate) fn ours(error: DataFusionError) -> Error {
-    match error {
-        DataFusionError::External(inner) => match inner.downcast::<Error>() {
-            Ok(error) => *error,
-            Err(other) => match other.downcast::<DataFusionError>() {
-                Ok(error) => ours(*error),
-                Err(other) => foreign(&*other),
-            },
-        },
-        DataFusionError::Context(_, inner) | DataFusionError::Diagnostic(_, inner) => ours(*inner),
-        DataFusionError::Shared(inner) => match std::sync::Arc::try_unwrap(inner) {
-            Ok(error) => ours(error),
-            Err(shared) => copied(&shared),
-        },
-        DataFusionError::Collection(all) => {
-            let first = all.into_iter().next();
-            first.map_or_else(|| Error::internal("the query failed without a reason"), ours)
-        }
-        other => copied(&other),
-    }
+/// Converts an error of DataFusion: to the Tesselle error that it wraps, else to an invalid call or a failure of DataFusion.
+#[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
+pub fn ours(error: DataFusionError) -> Error {
+    wrapped(&error)
 }
 
-/// An error shared by several partitions cannot be moved out; its message is kept.
-fn copied(error: &DataFusionError) -> Error {
+fn wrapped(error: &DataFusionError) -> Error {
     match error {
-        DataFusionError::External(inner) => match inner.downcast_ref::<Error>() {
-            Some(error) => copied_ours(error),
-            None => foreign(&**inner),
+        DataFusionError::External(inner) => match (inner.downcast_ref(), inner.downcast_ref()) {
+            (Some(own), _) => Error::clone(own),
+            (_, Some(inner)) => wrapped(inner),
+            _ => foreign(&**inner),
         },
-        DataFusionError::Context(_, inner) | DataFusionError::Diagnostic(_, inner) => copied(inner),
-        DataFusionError::Shared(inner) => copied(inner),
+        DataFusionError::Context(_, inner) | DataFusionError::Diagnostic(_, inner) => wrapped(inner),
+        DataFusionError::Shared(inner) => wrapped(inner),
+        DataFusionError::Collection(all) => {
+            all.first().map_or_else(|| Error::internal("the query failed without a reason"), wrapped)
+        }
         DataFusionError::SchemaError(inner, _) => schema_error(inner),
         DataFusionError::SQL(inner, _) => not_sql(&one_line(&inner.to_string())),
         DataFusionError::ObjectStore(inner) => Error::new(ErrorKind::Io, one_line(&inner.to_string())),
@@ -97,23 +73,6 @@ fn not_sql(text: &str) -> Error {
 fn foreign(error: &(dyn std::error::Error + 'static)) -> Error {
     let text = one_line(&error.to_string());
     if error.is::<std::io::Error>() { Error::new(ErrorKind::Io, text) } else { Error::invalid(text) }
-}
-
-fn copied_ours(error: &Error) -> Error {
-    let mut copy = Error::new(error.kind(), error.message().to_owned()).class(error.class_name());
-    if let Some(file) = error.file_name() {
-        copy = copy.file(file);
-    }
-    if let Some(offset) = error.byte_offset() {
-        copy = copy.offset(offset);
-    }
-    if let Some(piece) = error.piece_name() {
-        copy = copy.piece(piece);
-    }
-    if let Some(hint) = error.next_step() {
-        copy = copy.hint(hint.clone());
-    }
-    copy
 }
 
 fn schema_error(error: &SchemaError) -> Error {

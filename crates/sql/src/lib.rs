@@ -51,7 +51,7 @@ pub use async_session::AsyncSession;
 pub use condition::condition;
 /// A parsed statement: the result of [`Session::parse`], the input of [`Session::run`].
 pub use datafusion::sql::parser::Statement;
-pub use error::{from_datafusion, to_datafusion};
+pub use error::{external as to_datafusion, ours as from_datafusion};
 pub use interrupt::Interrupt;
 pub use options::SessionOptions;
 pub use provider::TesselleTable;

@@ -48,18 +48,10 @@ pub(crate) fn in_folder(folder: &str) -> tesselle::Result<Vec<String>> {
     if !place.is_dir()? {
         return Err(Error::invalid(format!("'{folder}' is not a folder")));
     }
-    let all = place.list()?.into_iter().filter(|entry| !entry.name.starts_with('.'));
-    let mut known = Vec::new();
-    for entry in all {
-        let path = place.join(&entry.name).path().to_owned();
-        if tesselle::detect(&Uri::parse(&path)?.location).is_ok() {
-            known.push(path);
-        }
-    }
+    let known = tesselle::files_in(&place)?;
     if known.is_empty() {
         return Err(Error::not_found(format!("'{folder}' has no file of a known format in it")));
     }
-    known.sort();
     Ok(known)
 }
 

@@ -1,7 +1,8 @@
 //! The column side of a comparison, inside the casts that DataFusion adds.
 
-use arrow_schema::{DataType, Schema, TimeUnit};
+use arrow_schema::{DataType, Schema};
 use datafusion::logical_expr::{Cast, Expr, TryCast};
+use tesselle::core::per_second;
 
 /// A column, and the factor between its values and the compared values.
 pub(super) struct Operand<'e> {
@@ -58,7 +59,7 @@ fn widening(from: &DataType, to: &DataType) -> Option<i128> {
         (T::UInt16, T::UInt32 | T::UInt64) | (T::UInt32, T::UInt64) => Some(1),
         (T::Timestamp(from, None), T::Timestamp(to, None)) => {
             let (from, to) = (per_second(*from), per_second(*to));
-            (to >= from).then(|| to / from)
+            (to >= from).then(|| i128::from(to / from))
         }
         // Literals that are compared with decimals stand for their value.
         (T::Decimal128(_, from), T::Decimal128(_, to)) if to >= from => Some(1),
@@ -66,16 +67,7 @@ fn widening(from: &DataType, to: &DataType) -> Option<i128> {
         (from, T::Decimal128(_, scale)) if from.is_integer() => {
             10_i128.checked_pow(u32::try_from(*scale).ok()?)
         }
-        (T::Date32, T::Timestamp(to, None)) => Some(86_400 * per_second(*to)),
+        (T::Date32, T::Timestamp(to, None)) => Some(86_400 * i128::from(per_second(*to))),
         _ => None,
-    }
-}
-
-fn per_second(unit: TimeUnit) -> i128 {
-    match unit {
-        TimeUnit::Second => 1,
-        TimeUnit::Millisecond => 1_000,
-        TimeUnit::Microsecond => 1_000_000,
-        TimeUnit::Nanosecond => 1_000_000_000,
     }
 }

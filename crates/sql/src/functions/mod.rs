@@ -123,7 +123,7 @@ impl Listing {
         let container = opened.container();
         let objects: Vec<Value> = match self.function {
             Function::Tables => {
-                let description = container.describe()?;
+                let description = opened.describe()?;
                 let columns = description.tables.iter().flat_map(|table| {
                     table.columns.iter().map(|column| {
                         json!({

@@ -75,7 +75,7 @@ impl Info {
             out::print_json(&schema)?;
             return Ok(Outcome::Fine);
         }
-        let mut info = opened.container().describe()?.to_json();
+        let mut info = opened.describe()?.to_json();
         if let Some(name) = opened.chosen_table() {
             opened.table(name)?;
             if let Some(tables) = info["tables"].as_array_mut() {
