@@ -42,6 +42,7 @@ pub mod testing;
 #[cfg(feature = "serde")]
 mod ticket;
 mod types;
+mod value_buffer;
 
 pub use append::{AppendRequest, RowStream};
 pub use array::{ArrayView, DType};
@@ -78,3 +79,4 @@ pub use task::{ByteRange, Cost, Plan, Step, Task};
 #[cfg(feature = "serde")]
 pub use ticket::ScanTicket;
 pub use types::{parse_types, per_second, type_by_name, type_name};
+pub use value_buffer::ValueBuffer;

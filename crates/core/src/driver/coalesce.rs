@@ -56,6 +56,9 @@ fn fetch_file(
     counters: &Counters,
 ) -> Result<Vec<Bytes>> {
     let Some(first) = group.first() else { return Ok(Vec::new()) };
+    if let [only] = group {
+        return fetch(storage, std::slice::from_ref(&ranges[*only]), counters);
+    }
     let sorted: Vec<Range<u64>> = group.iter().map(|i| ranges[*i].range.clone()).collect();
     let requests = coalesce(&sorted, hints);
     let fetched = storage.read(&ranges[*first].file, &requests).map_err(vanished)?;

@@ -10,8 +10,12 @@
 #![expect(clippy::disallowed_methods, reason = "the only place that uses a rayon pool")]
 
 use std::cmp::Ordering;
-use std::sync::atomic::{AtomicUsize, Ordering as Atomic};
+use std::collections::BTreeMap;
+use std::iter::Enumerate;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering as Atomic};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use rayon::Scope;
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 use rayon::slice::ParallelSliceMut;
 
@@ -118,6 +122,101 @@ pub fn try_for_each<T: Send, E: Send>(
     try_map(items, work).map(drop)
 }
 
+/// Does `work` for all items and gives the results to `take`, in the order of the items: a thread that has finished the next one
+/// does that, while the others go on. At most `ahead` items are started and not yet taken. The returned error is that of the first
+/// item in order that fails or is not taken.
+pub fn try_in_order<T, R, E>(
+    items: impl IntoIterator<Item = T, IntoIter: Send>,
+    ahead: usize,
+    work: impl Fn(T) -> Result<R, E> + Sync + Send,
+    mut take: impl FnMut(R) -> Result<(), E> + Send,
+) -> Result<(), E>
+where
+    T: Send,
+    R: Send,
+    E: Send,
+{
+    if threads() == 1 {
+        return items.into_iter().try_for_each(|item| take(work(item)?));
+    }
+    let line = Line {
+        items: Mutex::new(items.into_iter().enumerate()),
+        done: Mutex::new((0, BTreeMap::new())),
+        taking: Mutex::new((take, Ok(()))),
+        failed: AtomicBool::new(false),
+        work,
+    };
+    rayon::scope(|scope| {
+        for _ in 0..ahead.max(threads()) {
+            scope.spawn(|scope| line.step(scope));
+        }
+    });
+    line.taking.into_inner().unwrap_or_else(PoisonError::into_inner).1
+}
+
+/// Items that are worked on in any order and taken in theirs.
+struct Line<I, W, F, R, E> {
+    items: Mutex<Enumerate<I>>,
+    done: Mutex<Done<R, E>>,
+    /// Takes the results, and the end of it.
+    taking: Mutex<(F, Result<(), E>)>,
+    failed: AtomicBool,
+    work: W,
+}
+
+/// The number of the next item to take, and the results that wait.
+type Done<R, E> = (usize, BTreeMap<usize, Result<R, E>>);
+
+impl<I, T, W, F, R, E> Line<I, W, F, R, E>
+where
+    I: Iterator<Item = T> + Send,
+    W: Fn(T) -> Result<R, E> + Sync + Send,
+    F: FnMut(R) -> Result<(), E> + Send,
+    R: Send,
+    E: Send,
+{
+    /// Works on one item, and starts as many others as can be taken.
+    fn step<'s>(&'s self, scope: &Scope<'s>) {
+        if self.failed.load(Atomic::Relaxed) {
+            return;
+        }
+        let item = locked(&self.items).next();
+        let Some((number, item)) = item else { return };
+        let result = (self.work)(item);
+        locked(&self.done).1.insert(number, result);
+        while self.has_next() {
+            // A thread that is taking looks again when it is done.
+            let Ok(mut taking) = self.taking.try_lock() else { return };
+            while let Some(result) = self.next() {
+                let (take, end) = &mut *taking;
+                if let Err(error) = result.and_then(take) {
+                    *end = Err(error);
+                    self.failed.store(true, Atomic::Relaxed);
+                    return;
+                }
+                scope.spawn(move |scope| self.step(scope));
+            }
+        }
+    }
+
+    fn has_next(&self) -> bool {
+        let done = locked(&self.done);
+        done.1.contains_key(&done.0)
+    }
+
+    fn next(&self) -> Option<Result<R, E>> {
+        let mut done = locked(&self.done);
+        let number = done.0;
+        let result = done.1.remove(&number)?;
+        done.0 += 1;
+        Some(result)
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Runs both, concurrently if a thread is available.
 pub fn join<A: Send, B: Send>(a: impl FnOnce() -> A + Send, b: impl FnOnce() -> B + Send) -> (A, B) {
     if is_on_pool() { rayon::join(a, b) } else { (a(), b()) }
@@ -166,6 +265,54 @@ mod tests {
         }
         assert_eq!(try_map(0..1000, fails), Err(57));
         assert!(driver.install(|| try_map(0..50, fails)).unwrap().into_iter().eq(0..50));
+    }
+
+    #[test]
+    fn results_are_taken_in_order_and_not_far_ahead() {
+        let driver = driver();
+        for ahead in [1, 3, 10, 1000] {
+            let (waiting, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+            let mut taken = Vec::new();
+            let work = |n: u64| {
+                most.fetch_max(waiting.fetch_add(1, Atomic::SeqCst) + 1, Atomic::SeqCst);
+                // Some take longer than others, and use the threads themselves.
+                let sum: u64 = map(0..n % 7 * 100, |k| k % 3).into_iter().sum();
+                Ok::<_, u64>(n * 10 + sum / 1_000_000)
+            };
+            let take = |n: u64| {
+                waiting.fetch_sub(1, Atomic::SeqCst);
+                taken.push(n);
+                Ok(())
+            };
+            driver.install(|| try_in_order(0..500, ahead, work, take)).unwrap();
+            assert!(taken.into_iter().eq((0..500).map(|n| n * 10)));
+            assert!(most.into_inner() <= ahead.max(3));
+        }
+    }
+
+    #[test]
+    fn the_first_failure_in_order_ends_the_line() {
+        let driver = driver();
+        let work = |n: u32| if n % 100 == 57 { Err(n) } else { Ok(n) };
+        for _ in 0..50 {
+            let mut taken = Vec::new();
+            let mut take = |n| {
+                taken.push(n);
+                Ok(())
+            };
+            let end = driver.install(|| try_in_order(0..1000, 8, work, &mut take));
+            assert_eq!(end, Err(57));
+            assert!(taken.into_iter().eq(0..57));
+            let refuse = |n| if n == 20 { Err(n) } else { Ok(()) };
+            assert_eq!(driver.install(|| try_in_order(0..1000, 8, work, refuse)), Err(20));
+        }
+        let mut taken = 0;
+        let take = |_| {
+            taken += 1;
+            Ok(())
+        };
+        assert_eq!(try_in_order(0..1000, 8, work, take), Err(57));
+        assert_eq!(taken, 57);
     }
 
     #[test]

@@ -16,7 +16,8 @@ use crate::{Error, Result};
 /// A field of a fragment, prepared for reading.
 #[derive(Debug)]
 pub(crate) struct FieldTiles {
-    files: [Arc<str>; 3],
+    /// Fixed data or offsets, values of variable-length cells, validity: those that it has.
+    files: [Option<Arc<str>>; 3],
     sizes: [u64; 3],
     index: Arc<TileIndex>,
     data: TileCodec,
@@ -122,14 +123,14 @@ impl FieldTiles {
         } else {
             None
         };
-        let endings = ["", "_var", "_validity"];
         if file_stem(schema, version, field).contains('/') {
             return Err(
                 Error::corrupt("the name of a field leads outside its fragment").file(fragment.path.clone())
             );
         }
         Ok(Self {
-            files: endings.map(|ending| array.storage_path(&fragment.file_of(field, ending))),
+            files: [("", true), ("_var", is_var), ("_validity", nullable)]
+                .map(|(ending, exists)| exists.then(|| array.storage_path(&fragment.file_of(field, ending)))),
             sizes: fragment.file_sizes(field),
             index: fragment.index(field)?,
             data,
@@ -165,7 +166,8 @@ impl FieldTiles {
     pub(crate) fn ranges(&self, tile: u64, out: &mut Vec<ByteRange>) -> Result<()> {
         let [file, var_file, validity_file] = &self.files;
         let [size, var_size, validity_size] = self.sizes;
-        let mut push = |file: &Arc<str>, starts: &[u64], size: u64| {
+        let mut push = |file: &Option<Arc<str>>, starts: &[u64], size: u64| {
+            let file = file.as_ref().ok_or_else(no_file)?;
             let range = Fragment::tile_range(starts, tile, size).in_file(file)?;
             out.push(ByteRange::new(Arc::clone(file), range));
             Ok::<(), Error>(())
@@ -195,7 +197,7 @@ impl FieldTiles {
         else {
             return Ok(None);
         };
-        let [file, ..] = &self.files;
+        let [Some(file), ..] = &self.files else { return Err(no_file()) };
         let [size, ..] = self.sizes;
         let whole = Fragment::tile_range(&self.index.offsets, tile, size).in_file(file)?;
         let Some(chunks) = PlainChunks::of(&self.data, len, whole.end - whole.start) else { return Ok(None) };
@@ -405,7 +407,7 @@ impl FieldTiles {
             _ => &self.index.validity_offsets,
         };
         let start = usize::try_from(tile).ok().and_then(|tile| starts.get(tile)).copied().unwrap_or(0);
-        let name = self.files.get(file).map_or("", |file| &**file).to_owned();
+        let name = self.files.get(file).and_then(Option::as_deref).unwrap_or_default().to_owned();
         // The codec's offsets are relative to the start of the tile.
         let inner = error.byte_offset();
         let message = error.message().to_owned();
@@ -417,4 +419,8 @@ impl FieldTiles {
             None => rebuilt,
         }
     }
+}
+
+fn no_file() -> Error {
+    Error::internal("a field is read from a file that it does not have")
 }

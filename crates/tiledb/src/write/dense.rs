@@ -7,7 +7,7 @@ use tesselle_core::{At, Within};
 
 use super::array::{ArrayWriter, Written};
 use super::cells::{Cells, TileCells};
-use super::fragment::{FinishedFragment, FragmentEnd, FragmentWriter, TileSet, stored_fields};
+use super::fragment::{FinishedFragment, FragmentEnd, FragmentWriter, Spare, TileSet, stored_fields};
 use super::label::check_order;
 use super::name::stamp;
 use super::outside::limit_hint;
@@ -30,7 +30,7 @@ pub enum CellOrder {
     Global,
 }
 
-/// Bytes of cells that are filtered at once.
+/// Bytes of tiles that are filtered and not written yet.
 const GROUP: usize = 16 << 20;
 /// The largest tile that is written.
 const LARGEST_TILE: u64 = 1 << 32;
@@ -148,11 +148,8 @@ impl Tiler<'_> {
         }
         let cells = cells as usize;
         let per_tile = columns.iter().map(|column| cells.saturating_mul(column.size)).sum::<usize>().max(1);
-        let jobs = self.jobs()?;
-        for group in jobs.chunks((GROUP / per_tile).max(1)) {
-            writer.append_made(group, |job| self.tile(job, columns, cells))?;
-        }
-        Ok(())
+        writer
+            .append_each(self.jobs()?, GROUP / per_tile, |job, spare| self.tile(&job, columns, cells, spare))
     }
 
     fn jobs(&self) -> Result<Vec<Job>> {
@@ -179,7 +176,7 @@ impl Tiler<'_> {
             .ok_or_else(|| Error::internal("a tile lies outside the box it was made for"))
     }
 
-    fn tile(&self, job: &Job, columns: &[Cells], cells: usize) -> Result<TileSet> {
+    fn tile(&self, job: &Job, columns: &[Cells], cells: usize, spare: &Spare) -> Result<TileSet> {
         let runs = self.runs(job)?;
         let covered: usize = runs.iter().map(|run| run.len).sum();
         let mut real: Vec<Span<usize>> = Vec::new();
@@ -193,7 +190,7 @@ impl Tiler<'_> {
             .iter()
             .zip(&self.schema.attributes)
             .map(|(column, attribute)| {
-                let mut tile = fill(column, &runs, cells);
+                let mut tile = fill(column, &runs, cells, spare);
                 // The engine writes zero padding, but these filters fail on outliers.
                 let picky = |filter: &Filter| {
                     matches!(filter, Filter::PositiveDelta { .. } | Filter::FloatScale { .. })
@@ -314,11 +311,11 @@ fn steps(lens: &[usize], order: Layout) -> Vec<usize> {
     out
 }
 
-fn fill(column: &Cells, runs: &[CopyRun], cells: usize) -> TileCells {
-    let validity = column.validity.as_ref().map(|validity| copy_fixed(validity, 1, runs, cells));
+fn fill(column: &Cells, runs: &[CopyRun], cells: usize, spare: &Spare) -> TileCells {
+    let validity = column.validity.as_ref().map(|validity| copy_fixed(validity, 1, runs, cells, Vec::new()));
     if column.offsets.is_none() {
         return TileCells {
-            data: copy_fixed(&column.data, column.size, runs, cells),
+            data: copy_fixed(&column.data, column.size, runs, cells, spare.take()),
             offsets: None,
             validity,
         };
@@ -341,7 +338,8 @@ fn fill(column: &Cells, runs: &[CopyRun], cells: usize) -> TileCells {
     TileCells { data, offsets: Some(offsets), validity }
 }
 
-fn copy_fixed(source: &[u8], size: usize, runs: &[CopyRun], cells: usize) -> Vec<u8> {
+/// The cells of a tile, in the empty buffer `tile`.
+fn copy_fixed(source: &[u8], size: usize, runs: &[CopyRun], cells: usize, mut tile: Vec<u8>) -> Vec<u8> {
     fn strided<const N: usize>(source: &[u8], run: &CopyRun, out: &mut [u8]) {
         let (from, _) = source.as_chunks::<N>();
         let (to, _) = out.as_chunks_mut::<N>();
@@ -349,7 +347,7 @@ fn copy_fixed(source: &[u8], size: usize, runs: &[CopyRun], cells: usize) -> Vec
             *slot = *cell;
         }
     }
-    let mut tile = Vec::with_capacity(cells * size);
+    tile.reserve_exact(cells * size);
     for run in runs {
         if run.step == 1 && tile.len() == run.tile * size {
             // The common case: consecutive cells.

@@ -1,7 +1,7 @@
 //! A staged fragment: tiles in, data files and metadata out, visible with the commit (spec §8, §9, §11).
 
 use std::ops::Range as Span;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tesselle_core::Location;
 use tesselle_core::Within;
@@ -13,6 +13,7 @@ use super::cells::{CellType, TileCells};
 use super::commit;
 use super::name::fresh_versioned;
 use super::statistics::{Presence, TileStats, of_tile, summarize};
+use crate::directory::FRAGMENT_METADATA;
 use crate::filter::{Key, Pipeline, TileCodec, TileKind};
 use crate::meta::attribute::Attribute;
 use crate::meta::dimension::Dimension;
@@ -124,6 +125,28 @@ struct EncodedTile {
     range: Option<Bounds>,
 }
 
+/// Buffers of tiles that are written, for the next ones: the page faults of fresh memory take longer than a copy into it.
+#[derive(Default)]
+pub(crate) struct Spare(Mutex<Vec<Vec<u8>>>);
+
+impl Spare {
+    /// Buffers that are kept at most.
+    const KEPT: usize = 64;
+
+    /// An empty buffer.
+    pub(crate) fn take(&self) -> Vec<u8> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
+    }
+
+    fn put(&self, mut buffer: Vec<u8>) {
+        buffer.clear();
+        let mut free = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if buffer.capacity() > 0 && free.len() < Self::KEPT {
+            free.push(buffer);
+        }
+    }
+}
+
 /// Writes one fragment. Removes its files if dropped without [`FragmentWriter::finish`].
 pub(crate) struct FragmentWriter {
     plan: FragmentPlan,
@@ -134,6 +157,7 @@ pub(crate) struct FragmentWriter {
     tiles: usize,
     /// Tiles that are filtered but not written yet.
     pending: Vec<Vec<EncodedTile>>,
+    spare: Spare,
     registered: Option<StagedPath>,
     /// Marks the fragment as being written.
     mark: Option<Mark>,
@@ -163,6 +187,7 @@ impl FragmentWriter {
             files: Vec::new(),
             tiles: 0,
             pending: Vec::new(),
+            spare: Spare::default(),
             registered,
             mark,
             done: false,
@@ -205,7 +230,9 @@ impl FragmentWriter {
 
     /// Appends tiles, filtered in parallel while earlier ones are written.
     pub(crate) fn append(&mut self, tiles: &[TileSet]) -> Result<()> {
-        self.append_encoded(tiles.len(), |codecs| parallel::try_map(tiles, |tile| encode_tile(codecs, tile)))
+        self.append_encoded(tiles.len(), |codecs, spare| {
+            parallel::try_map(tiles, |tile| encode_tile(codecs, tile, spare))
+        })
     }
 
     /// Appends a tile per item, made and filtered on one thread while its cells are in the processor caches.
@@ -214,19 +241,40 @@ impl FragmentWriter {
         items: &[T],
         make: impl Fn(&T) -> Result<TileSet> + Sync + Send,
     ) -> Result<()> {
-        self.append_encoded(items.len(), |codecs| {
-            parallel::try_map(items, |item| encode_tile(codecs, &make(item)?))
+        self.append_encoded(items.len(), |codecs, spare| {
+            parallel::try_map(items, |item| encode_tile(codecs, &make(item)?, spare))
         })
+    }
+
+    /// Appends a tile per item, made, filtered and written without waiting for other tiles, with at most `ahead` of them in
+    /// memory.
+    pub(crate) fn append_each<T: Send>(
+        &mut self,
+        items: Vec<T>,
+        ahead: usize,
+        make: impl Fn(T, &Spare) -> Result<TileSet> + Sync + Send,
+    ) -> Result<()> {
+        let (codecs, files, spare) = (&self.codecs, &mut self.files, &self.spare);
+        write_tiles(files, std::mem::take(&mut self.pending), spare)?;
+        self.tiles += items.len();
+        let encode = |item| {
+            let tile = make(item, spare)?;
+            let encoded = encode_tile(codecs, &tile, spare)?;
+            tile.fields.into_iter().for_each(|cells| spare.put(cells.data));
+            Ok::<_, Error>(encoded)
+        };
+        parallel::try_in_order(items, ahead, encode, |tile| write_tile(files, tile, spare))
     }
 
     fn append_encoded(
         &mut self,
         tiles: usize,
-        encode: impl FnOnce(&[FieldCodec]) -> Result<Vec<Vec<EncodedTile>>> + Send,
+        encode: impl FnOnce(&[FieldCodec], &Spare) -> Result<Vec<Vec<EncodedTile>>> + Send,
     ) -> Result<()> {
-        let (codecs, files) = (&self.codecs, &mut self.files);
+        let (codecs, files, spare) = (&self.codecs, &mut self.files, &self.spare);
         let pending = std::mem::take(&mut self.pending);
-        let (written, encoded) = parallel::join(|| write_tiles(files, pending), || encode(codecs));
+        let (written, encoded) =
+            parallel::join(|| write_tiles(files, pending, spare), || encode(codecs, spare));
         written?;
         self.pending = encoded?;
         self.tiles += tiles;
@@ -235,7 +283,7 @@ impl FragmentWriter {
 
     /// Writes the metadata and makes all files durable; the caller commits. Returns the fragment's name.
     pub(crate) fn finish(mut self, end: &FragmentEnd) -> Result<FinishedFragment> {
-        write_tiles(&mut self.files, std::mem::take(&mut self.pending))?;
+        write_tiles(&mut self.files, std::mem::take(&mut self.pending), &self.spare)?;
         let metadata = self.metadata(end)?;
         let mut bytes = metadata.len() as u64;
         let mut files = Vec::new();
@@ -244,9 +292,11 @@ impl FragmentWriter {
             files.push(field.fixed_file);
             files.extend(field.var_file.into_iter().chain(field.validity_file));
         }
+        let mut file = self.folder.join(FRAGMENT_METADATA).create(true)?;
+        file.write(&metadata)?;
+        files.push(file);
         // Each commit waits for the disk, so they run concurrently.
         parallel::try_for_each(files, |file| file.commit().map(drop))?;
-        commit::put(&self.folder.join("__fragment_metadata.tdb"), &metadata)?;
         self.done = true;
         let name = std::mem::take(&mut self.name);
         let (registered, mark) = (self.registered.take(), self.mark.take());
@@ -367,21 +417,20 @@ impl FragmentWriter {
 }
 
 /// Filters the fields of a tile.
-fn encode_tile(codecs: &[FieldCodec], tile: &TileSet) -> Result<Vec<EncodedTile>> {
+fn encode_tile(codecs: &[FieldCodec], tile: &TileSet, spare: &Spare) -> Result<Vec<EncodedTile>> {
     if tile.fields.len() != codecs.len() {
         return Err(Error::internal("a tile and its fragment differ in their number of fields"));
     }
-    let encode = |(codec, cells): (&FieldCodec, &TileCells)| codec.encode(cells, &tile.real);
+    let encode = |(codec, cells): (&FieldCodec, &TileCells)| codec.encode(cells, &tile.real, spare);
     parallel::try_map(codecs.iter().zip(&tile.fields), encode)
 }
 
-fn write_tiles(files: &mut [FieldFiles], tiles: Vec<Vec<EncodedTile>>) -> Result<()> {
-    for tile in tiles {
-        for (files, encoded) in files.iter_mut().zip(tile) {
-            files.append(encoded)?;
-        }
-    }
-    Ok(())
+fn write_tiles(files: &mut [FieldFiles], tiles: Vec<Vec<EncodedTile>>, spare: &Spare) -> Result<()> {
+    tiles.into_iter().try_for_each(|tile| write_tile(files, tile, spare))
+}
+
+fn write_tile(files: &mut [FieldFiles], tile: Vec<EncodedTile>, spare: &Spare) -> Result<()> {
+    files.iter_mut().zip(tile).try_for_each(|(files, encoded)| files.append(encoded, spare))
 }
 
 /// A complete fragment that is not committed yet.
@@ -457,10 +506,10 @@ fn union(mbrs: &[Vec<Bounds>]) -> Option<Vec<Bounds>> {
 }
 
 impl FieldCodec {
-    fn encode(&self, cells: &TileCells, real: &[Span<usize>]) -> Result<EncodedTile> {
+    fn encode(&self, cells: &TileCells, real: &[Span<usize>], spare: &Spare) -> Result<EncodedTile> {
         let stats = of_tile(cells, self.kind, self.presence, real);
         let range = self.dimension.as_ref().map(|dimension| mbr_of(dimension, cells)).transpose()?;
-        let (mut fixed, mut var, mut validity) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut fixed, mut var, mut validity) = (spare.take(), Vec::new(), Vec::new());
         let mut var_size = 0;
         match (&self.offsets, &cells.offsets) {
             (Some(codec), Some(offsets)) => {
@@ -506,7 +555,7 @@ impl FieldCodec {
 }
 
 impl FieldFiles {
-    fn append(&mut self, tile: EncodedTile) -> Result<()> {
+    fn append(&mut self, tile: EncodedTile, spare: &Spare) -> Result<()> {
         let [fixed, var, validity] = &mut self.lists.sizes;
         self.lists.tile_offsets.push(*fixed);
         self.lists.var_offsets.push(*var);
@@ -524,6 +573,7 @@ impl FieldFiles {
             file.write(&tile.validity)?;
             *validity += tile.validity.len() as u64;
         }
+        spare.put(tile.fixed);
         Ok(())
     }
 }

@@ -339,7 +339,11 @@ mod tests {
                     .map(|_| {
                         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
                         // Now and then an extreme.
-                        value(if (state >> 40) % rare == 0 { state >> 33 } else { (state >> 33) % 1000 + 8 })
+                        value(if (state >> 40).is_multiple_of(rare) {
+                            state >> 33
+                        } else {
+                            (state >> 33) % 1000 + 8
+                        })
                     })
                     .collect();
                 let stats = stats_of(datatype, &values, None);
@@ -366,11 +370,11 @@ mod tests {
         };
         assert_blocks(Datatype::Float64, odd);
         assert_blocks(Datatype::Float64, |n| odd(n).abs());
-        assert_blocks(Datatype::Float64, |n| if n % 3 == 0 { -0.0 } else { 0.0 });
+        assert_blocks(Datatype::Float64, |n| if n.is_multiple_of(3) { -0.0 } else { 0.0 });
         assert_blocks(Datatype::Float64, |n| n as f64 * 1e280);
         assert_blocks(Datatype::Float32, |n| odd(n) as f32);
         assert_blocks(Datatype::Int64, |n| if n > 1008 { i64::MIN / 100 } else { 500 - n as i64 });
-        assert_blocks(Datatype::Int64, |n| if n % 2 == 0 { i64::MAX } else { i64::MIN });
+        assert_blocks(Datatype::Int64, |n| if n.is_multiple_of(2) { i64::MAX } else { i64::MIN });
         assert_blocks(Datatype::Uint64, |n| if n > 1008 { u64::MAX / 30 } else { n });
         assert_blocks(Datatype::Int32, |n| n as i32);
         assert_blocks(Datatype::Uint16, |n| n as u16);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, BooleanArray, make_array};
-use arrow_buffer::{BooleanBuffer, Buffer, MutableBuffer};
+use arrow_buffer::{BooleanBuffer, Buffer};
 use arrow_data::ArrayData;
 use bytes::Bytes;
 
@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::predicate::ColumnBounds;
 use crate::selection::Region;
 use crate::task::ByteRange;
+use crate::value_buffer::ValueBuffer;
 
 /// Decoded bytes from which the tiles of a band are decoded by several threads.
 const SHARED_BYTES: u64 = 2 << 20;
@@ -180,7 +181,7 @@ impl ArrayRead {
     /// Assembles the values of all tiles in one buffer.
     fn assemble(&self, fetched: &[Bytes]) -> Result<Buffer> {
         let array = &*self.values.array;
-        let mut values = MutableBuffer::from_len_zeroed(self.bytes);
+        let mut values = ValueBuffer::zeroed(self.bytes);
         let dst = values.as_slice_mut();
         let pieces = self.request.pieces();
         // A wide band of encoded tiles is shared with the other threads of the driver; bands that cut through tiles are
@@ -215,7 +216,7 @@ impl ArrayRead {
         if bytes.as_ptr().align_offset(self.values.array.dtype().size()) == 0 {
             return Ok(Buffer::from(bytes));
         }
-        let mut values = MutableBuffer::from_len_zeroed(bytes.len());
+        let mut values = ValueBuffer::zeroed(bytes.len());
         values.as_slice_mut().copy_from_slice(&bytes);
         Ok(values.into())
     }

@@ -8,7 +8,7 @@ use arrow_buffer::MutableBuffer;
 use arrow_schema::DataType;
 use bytes::Bytes;
 use tesselle_core::array::{GridValues, PartCost, ValuesRead, ValuesStep};
-use tesselle_core::{At, ColumnBounds, Region, Span};
+use tesselle_core::{At, ColumnBounds, Region, Span, ValueBuffer};
 
 use super::compose::{Composition, DenseAttribute};
 use crate::filter::Entries;
@@ -127,7 +127,7 @@ impl DenseRead {
         }
         let size = self.rows.checked_mul(column.cell_size());
         let size = size.ok_or_else(|| Error::limit("a band has too many bytes for this machine"))?;
-        let mut data = MutableBuffer::from_len_zeroed(size);
+        let mut data = ValueBuffer::zeroed(size);
         self.attribute.fixed(&self.region, &self.composition, stored, data.as_slice_mut())?;
         build::array(column, Cells { data: data.into(), offsets: None, validity, rows: self.rows })
     }

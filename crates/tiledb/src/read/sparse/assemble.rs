@@ -4,7 +4,7 @@ use arrow_array::ArrayRef;
 use arrow_buffer::MutableBuffer;
 use bytes::Bytes;
 use tesselle_core::driver::parallel;
-use tesselle_core::{At, Within};
+use tesselle_core::{At, ValueBuffer, Within};
 
 use super::cells::{ColumnTiles, Decoded, decode_validity};
 use super::plan::SparseScan;
@@ -25,7 +25,7 @@ pub(super) fn assemble(
 ) -> Result<ArrayRef> {
     let mut parts = Vec::with_capacity(chosen.len());
     for tile in chosen.iter().filter(|tile| tile.rows() > 0) {
-        let fields = scan.fragments.get(&tile.tile.fragment);
+        let fields = scan.fields(tile.tile.fragment);
         let fields = fields.ok_or_else(|| Error::internal("a tile belongs to no fragment"))?;
         let key = fields.keys.iter().position(|key| key.name == column.name);
         let cells = if let Some(decoded) = key.and_then(|key| tile.keys.get(key)) {
@@ -56,7 +56,7 @@ enum TileCells<'a> {
 fn fixed(column: &Column, parts: Vec<Part<'_>>, rows: usize) -> Result<Cells> {
     let size = rows.checked_mul(column.cell_size());
     let size = size.ok_or_else(|| Error::limit("a batch exceeds this machine's memory"))?;
-    let mut data = MutableBuffer::from_len_zeroed(size);
+    let mut data = ValueBuffer::zeroed(size);
     let mut validity = column.nullable.then(|| vec![0_u8; rows]);
     let (mut data_left, mut validity_left) = (data.as_slice_mut(), validity.as_deref_mut());
     let mut places = Vec::with_capacity(parts.len());

@@ -24,10 +24,12 @@ use crate::read::projection::Projection;
 use crate::read::schema::{Column, Source};
 use crate::{Error, Result};
 
-/// Cells per task.
-const TASK_CELLS: u64 = 1 << 16;
+/// Cells per task: their numbers are about a huge page.
+const TASK_CELLS: u64 = 1 << 18;
+/// Cells per task that have to be compared with one another.
+const DISPUTED_CELLS: u64 = 1 << 16;
 /// Decoded bytes per task.
-const TASK_BYTES: u64 = 64 << 20;
+const TASK_BYTES: u64 = 16 << 20;
 /// Number of tasks' worth of overlapping tiles above which their space is split.
 const SLAB_TASKS: u64 = 8;
 
@@ -56,7 +58,14 @@ pub(crate) struct SparseScan {
     pub(crate) array: Arc<Array>,
     pub(crate) projection: Projection,
     /// By fragment position; only the fragments in use.
-    pub(crate) fragments: HashMap<usize, FragmentFields>,
+    fragments: Vec<Option<FragmentFields>>,
+}
+
+impl SparseScan {
+    /// The fields of the fragment at this position, if it is in use.
+    pub(super) fn fields(&self, position: usize) -> Option<&FragmentFields> {
+        self.fragments.get(position)?.as_ref()
+    }
 }
 
 /// A tile of a fragment.
@@ -112,20 +121,24 @@ pub(crate) fn plan(array: &Arc<Array>, scan: &Scan) -> Result<Plan> {
         let fields = fields_of(array, position, &projection, *contested.at(position)?)?;
         Ok::<_, Error>((position, fields))
     })?;
-    let fragments: HashMap<usize, FragmentFields> = fields.into_iter().collect();
+    let mut fragments: Vec<Option<FragmentFields>> = Vec::new();
+    fragments.resize_with(array.fragments.len(), || None);
+    for (position, fields) in fields {
+        *fragments.at_mut(position)? = Some(fields);
+    }
     let scanned = Arc::new(SparseScan { array: Arc::clone(array), projection, fragments });
-    let task_cells = scan.batch_rows.map_or(TASK_CELLS, |rows| rows.max(1) as u64);
+    let cells_of_task = |most| scan.batch_rows.map_or(most, |rows| rows.max(1) as u64);
     let mut tasks: Vec<Box<dyn Task>> = Vec::new();
     let exact = scan.predicate.is_none() && array.deletes.is_empty();
     let mut rows = 0_u64;
-    for tiles in grouped(&scanned, &alone, task_cells) {
+    for tiles in grouped(&scanned, &alone, cells_of_task(TASK_CELLS)) {
         if exact && scan.limit.is_some_and(|limit| rows >= limit) {
             break;
         }
         rows = rows.saturating_add(tiles.iter().map(|tile| tile.cells).sum());
         tasks.push(Box::new(SparseTask::alone(Arc::clone(&scanned), tiles)));
     }
-    for (tiles, slab) in disputed_groups(array, disputed, task_cells)? {
+    for (tiles, slab) in disputed_groups(array, disputed, cells_of_task(DISPUTED_CELLS))? {
         tasks.push(Box::new(SparseTask::disputed(Arc::clone(&scanned), tiles, slab)));
     }
     Ok(Plan { tasks, pieces: all, pruned: all.saturating_sub(read as u64) })
@@ -322,7 +335,7 @@ fn grouped(scan: &SparseScan, tiles: &[TileRef], task_cells: u64) -> Vec<Vec<Til
     let mut out: Vec<Vec<TileRef>> = Vec::new();
     let (mut cells, mut bytes) = (0_u64, 0_u64);
     for tile in tiles {
-        let fields = scan.fragments.get(&tile.fragment);
+        let fields = scan.fields(tile.fragment);
         let tile_bytes = fields.map_or(0, |fields| {
             fields
                 .columns

@@ -66,17 +66,14 @@ impl SparseTask {
     pub(super) fn disputed(scan: Arc<SparseScan>, tiles: Vec<TileRef>, slab: Option<Slab>) -> Self {
         let first = tiles.first().map(|tile| tile.fragment);
         let versions = |tile: &TileRef| {
-            scan.fragments.get(&tile.fragment).is_some_and(|fields| fields.fragment.footer.has_timestamps)
+            scan.fields(tile.fragment).is_some_and(|fields| fields.fragment.footer.has_timestamps)
         };
         let disputed = tiles.iter().any(|tile| Some(tile.fragment) != first || versions(tile));
         Self { scan, tiles, disputed, slab, state: State::Start }
     }
 
     fn fields(&self, tile: TileRef) -> Result<&FragmentFields> {
-        self.scan
-            .fragments
-            .get(&tile.fragment)
-            .ok_or_else(|| Error::internal("a tile belongs to no fragment"))
+        self.scan.fields(tile.fragment).ok_or_else(|| Error::internal("a tile belongs to no fragment"))
     }
 
     /// The ranges to read before rows can be selected.
@@ -322,7 +319,7 @@ fn retain(tile: &mut Chosen, keep: impl Fn(usize) -> bool) {
 impl Task for SparseTask {
     fn largest_piece(&self) -> u64 {
         let sizes = self.tiles.iter().filter_map(|tile| {
-            let fields = self.scan.fragments.get(&tile.fragment)?;
+            let fields = self.scan.fields(tile.fragment)?;
             let keys = fields.keys.iter().map(|key| &key.tiles);
             keys.chain(&fields.columns).map(|tiles| tiles.decoded_bytes(tile.tile, tile.cells)).max()
         });
@@ -332,7 +329,7 @@ impl Task for SparseTask {
     fn cost(&self) -> Cost {
         let (mut bytes_in, mut decoded) = (0_u64, 0_u64);
         for tile in &self.tiles {
-            let Some(fields) = self.scan.fragments.get(&tile.fragment) else { continue };
+            let Some(fields) = self.scan.fields(tile.fragment) else { continue };
             let keys = fields.keys.iter().map(|key| &key.tiles);
             for tiles in
                 keys.chain(&fields.columns).chain(&fields.timestamps).chain(&fields.delete_timestamps)
