@@ -242,7 +242,7 @@ mod tests {
 
     /// Waits until this is drawn. Another test may clear the screen meanwhile.
     fn appears(bar: &Bar, drawn: &Mutex<String>, text: &str) -> bool {
-        let end = Instant::now() + Duration::from_secs(60);
+        let end = Instant::now() + Duration::from_mins(1);
         let is_there = || drawn.lock().unwrap().contains(text) || bar.0.bar.is_finished();
         while !is_there() && Instant::now() < end {
             std::thread::yield_now();
@@ -266,7 +266,7 @@ mod tests {
     fn other_work_shows_no_bar_until_it_takes_a_while() {
         static DRAWN: Mutex<String> = Mutex::new(String::new());
         let target = || ProgressDrawTarget::term_like(Box::new(Screen(&DRAWN)));
-        let bar = Bar::on("x", Timer::Never, target, Duration::from_secs(3600));
+        let bar = Bar::on("x", Timer::Never, target, Duration::from_hours(1));
         bar.expect(2);
         bar.0.show(&mut bar.0.state());
         bar.advance(1);
