@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::driver::Driver;
 use crate::error::{Error, Result};
-use crate::facts::ColumnRole;
+use crate::facts::{Attribute, ColumnRole};
 use crate::hint::Action;
 use crate::layout_map::LayoutMap;
 use crate::report::{Depth, Report};
@@ -34,6 +34,11 @@ pub trait Container: Send + Sync {
                 Err(Error::invalid(message).suggest("add {}", [Action::Table(many.to_vec())]))
             }
         }
+    }
+
+    /// Attributes of the container itself that the facts of its tables do not include.
+    fn attributes(&self) -> Result<Vec<Attribute>> {
+        Ok(Vec::new())
     }
 
     /// The chunks, pages or tiles, one JSON object each, in file order; at most `limit` of them.

@@ -24,7 +24,9 @@ pub(crate) fn wide(container: &dyn Container, location: &Location) -> Result<Opt
         columns.push(column);
     }
     let mut table = GridTable::try_new("*", columns, Arc::clone(location.storage()))?;
-    join(table.facts_mut(), &names, facts);
+    let joined = table.facts_mut();
+    joined.attributes.extend(container.attributes()?);
+    join(joined, &names, facts);
     Ok(Some(Arc::new(table)))
 }
 

@@ -1,5 +1,7 @@
 //! The facts of an array, for readers and for the writers of other formats.
 
+use std::collections::BTreeMap;
+
 use tesselle_core::{
     Attribute as Entry, ColumnRole, GridAxis, GridFacts, GridKind, GridOrder, Scalar, TableFacts,
 };
@@ -7,7 +9,7 @@ use tesselle_core::{
 use crate::meta::layout::Layout;
 use crate::meta::value::Bounds;
 use crate::open::Array;
-use crate::{NAME, Result};
+use crate::{MetadataValue, NAME, Result};
 
 /// The facts of an array.
 pub(crate) fn facts(array: &Array) -> Result<TableFacts> {
@@ -27,7 +29,7 @@ pub(crate) fn facts(array: &Array) -> Result<TableFacts> {
         roles: dimensions.chain(attributes).collect(),
         grid: Some(grid(array)?),
         unordered: !array.is_dense(),
-        attributes: metadata(array)?,
+        attributes: entries(&array.metadata)?,
         unkept,
         ..TableFacts::default()
     })
@@ -66,10 +68,11 @@ fn order(layout: Layout) -> GridOrder {
     }
 }
 
-fn metadata(array: &Array) -> Result<Vec<Entry>> {
-    let entry = |(key, value): (&Vec<u8>, &crate::MetadataValue)| {
+/// Metadata of an array or a group as attributes.
+pub(crate) fn entries(metadata: &BTreeMap<Vec<u8>, MetadataValue>) -> Result<Vec<Entry>> {
+    let entry = |(key, value): (&Vec<u8>, &MetadataValue)| {
         let exact = Some((value.datatype.name().to_owned(), value.bytes.clone()));
         Ok(Entry { exact, ..Entry::new(String::from_utf8_lossy(key), value.value_json()?) })
     };
-    array.metadata.iter().map(entry).collect()
+    metadata.iter().map(entry).collect()
 }

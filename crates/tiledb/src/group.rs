@@ -6,8 +6,8 @@ use std::sync::Arc;
 use serde_json::{Map, Value as Json, json};
 use tesselle_core::storage::EntryKind;
 use tesselle_core::{
-    Container, Context, Depth, Description, Driver, Extent, FileLayout, LayoutMap, Location, OpenOptions,
-    Report, Role, Table, TableDescription,
+    Attribute, Container, Context, Depth, Description, Driver, Extent, FileLayout, LayoutMap, Location,
+    OpenOptions, Report, Role, Table, TableDescription,
 };
 
 use crate::describe::metadata_json;
@@ -18,7 +18,7 @@ use crate::meta::name::TimestampedName;
 use crate::open::{Array, Loader, key_of};
 use crate::table::ArrayTable;
 use crate::write::DETAIL_VERSION;
-use crate::{Error, Result};
+use crate::{Error, Result, facts};
 
 /// The file that marks a folder as a group.
 pub(crate) const MARKER: &str = "__tiledb_group.tdb";
@@ -251,6 +251,10 @@ impl Container for Group {
         let location = self.array_location(name)?;
         let array = Array::open(&location, &self.options).in_file(location.path())?;
         Ok(Arc::new(ArrayTable::new(Arc::new(array))))
+    }
+
+    fn attributes(&self) -> Result<Vec<Attribute>> {
+        facts::entries(&self.metadata)
     }
 
     fn chunks(&self, limit: Option<usize>) -> Result<Vec<Json>> {

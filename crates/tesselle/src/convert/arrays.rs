@@ -45,6 +45,7 @@ pub(super) fn convert(
         sources.push(Source { name, array, attributes: facts.attributes, lost });
     }
     let mut common = common(&sources);
+    common.extend(dataset.container().attributes()?);
     common.extend(conversion.attributes.iter().cloned());
     let named = sources.iter().map(|source| NamedArray {
         name: source.name.clone(),

@@ -185,10 +185,8 @@ fn a_container_of_arrays_becomes_one_of_another_format() {
             assert_eq!(read("x", &name).as_primitive::<Int64Type>().values().as_ref(), [10, 20, 30]);
             assert!(tesselle::verify(&target).run().unwrap().ok(), "{target}");
             // What the container itself is about stays its own, or is listed.
-            if from.name() == "zarr" {
-                let all = [report.kept, report.lost].concat();
-                assert!(all.iter().any(|line| line.contains("title")), "{target}: {all:?}");
-            }
+            let all = [report.kept, report.lost].concat();
+            assert!(all.iter().any(|line| line.contains("title")), "{target}: {all:?}");
         }
         // A part of it is rows of one table.
         let one = uri("one.parquet");
