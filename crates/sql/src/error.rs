@@ -332,15 +332,15 @@ mod tests {
     fn messages_do_not_show_the_inner_form_of_a_statement() {
         let dump = "Unsupported ast node Pivot { table: Table { name: ObjectName([Identifier(Ident { value: \"t\", \
                     quote_style: None })]) } } in create_relation";
-        let shown = copied(&DataFusionError::NotImplemented(dump.to_owned())).to_string();
+        let shown = wrapped(&DataFusionError::NotImplemented(dump.to_owned())).to_string();
         assert_eq!(shown, "Unsupported ast node Pivot: this part of the statement is not supported");
         let plain = DataFusionError::Plan("LIMIT (1) is wrong {here}".to_owned());
-        assert_eq!(copied(&plain).to_string(), "LIMIT (1) is wrong {here}");
+        assert_eq!(wrapped(&plain).to_string(), "LIMIT (1) is wrong {here}");
     }
 
     #[test]
     fn unknown_functions_come_with_a_suggestion_that_is_near() {
-        let shown = |text: &str| copied(&DataFusionError::Plan(text.to_owned())).hint_text();
+        let shown = |text: &str| wrapped(&DataFusionError::Plan(text.to_owned())).hint_text();
         let hint = |text: &str| shown(text).unwrap_or_default();
         assert_eq!(hint("Invalid function 'averag'.\nDid you mean 'overlay'?"), "use avg");
         assert_eq!(hint("Invalid function 'roudn'.\nDid you mean 'round'?"), "did you mean 'round'?");
@@ -364,7 +364,7 @@ mod tests {
 
     #[test]
     fn messages_about_types_and_groups_are_short() {
-        let shown = |text: &str| copied(&DataFusionError::Plan(text.to_owned())).to_string();
+        let shown = |text: &str| wrapped(&DataFusionError::Plan(text.to_owned())).to_string();
         let types = "Function 'sum' failed to match any signature, errors: Error during planning: Function 'sum' requires \
                      Decimal, but received String (DataType: Utf8).,Error during planning: Function 'sum' requires \
                      UInt64, but received String (DataType: Utf8).";
