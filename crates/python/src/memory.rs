@@ -62,9 +62,9 @@ impl Class {
         let take = |first: &mut *mut u8| {
             let found = *first;
             if !found.is_null() {
-                // SAFETY: kept blocks are larger than an address and aligned for one, nobody else uses them, and `put` has
+                // SAFETY: kept blocks are larger than an address, nobody else uses them, and `put` has
                 // written the address.
-                *first = unsafe { found.cast::<*mut u8>().read() };
+                *first = unsafe { found.cast::<*mut u8>().read_unaligned() };
             }
             found
         };
@@ -75,7 +75,7 @@ impl Class {
     fn put(&self, block: *mut u8) -> bool {
         let put = |first: &mut *mut u8| {
             // SAFETY: as in `take`; the caller frees the block, so nobody else uses it.
-            unsafe { block.cast::<*mut u8>().write(*first) };
+            unsafe { block.cast::<*mut u8>().write_unaligned(*first) };
             *first = block;
         };
         self.with(put).is_some()
