@@ -11,6 +11,7 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::{
     ColumnChunkMetaData, PageIndexPolicy, ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData,
 };
+use parquet::file::page_index::offset_index::OffsetIndexMetaData;
 use tesselle_core::{
     ColumnStats, Cost, Error, Known, Location, Plan, Predicate, Pushdown, Result, Scan, Storage, Table,
     TableFacts, TableStats, Task,
@@ -123,7 +124,7 @@ impl ParquetTable {
         let bytes = sizes.iter().fold(0_u64, |sum, (size, _)| sum.saturating_add(*size));
         let parts = bytes.div_ceil(TASK_BYTES).min((rows / TASK_ROWS) as u64);
         let largest = sizes.iter().max().and_then(|(_, leaf)| index.get(*leaf));
-        let Some(pages) = largest.map(|column| column.page_locations()) else { return Vec::new() };
+        let Some(pages) = largest.map(OffsetIndexMetaData::page_locations) else { return Vec::new() };
         let first_row = |at: usize| pages.get(at).and_then(|page| usize::try_from(page.first_row_index).ok());
         let mut cuts = Vec::new();
         for part in 1..parts {
