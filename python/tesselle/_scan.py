@@ -40,7 +40,7 @@ class Scan(Rows):
         return self._native.columns()
 
     def _collect(self) -> _native.Batches:
-        return self._native.rows().collect()
+        return self._native.collect()
 
     def to_batches(self) -> Iterator[pyarrow.RecordBatch]:
         """Yields the rows as pyarrow record batches, read one by one."""

@@ -178,3 +178,17 @@ def test_time_travel() -> None:
 def test_dense_only(plant) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(TypeError, match="not a dense array"):
         ts.open(plant[0]).table().array()
+
+
+@pytest.mark.parametrize("ending", ["parquet", "tatami", "arrow", "tiledb", "tsfile"])
+def test_rows_read_at_once_are_those_of_the_batches(ending: str, tmp_path: pathlib.Path) -> None:
+    rows = 300_000
+    numbers = {"time": pyarrow.array(range(rows), pyarrow.timestamp("ms")), "v": pyarrow.array(range(rows), pyarrow.int64())}
+    path = tmp_path / f"numbers.{ending}"
+    options: dict[str, Any] = {"tiledb": {"dims": ["time"]}, "tsfile": {"device": "root.d"}}.get(ending, {})
+    ts.write(numbers, path, **options)
+    scan = ts.scan(path, columns=["v"])
+    assert scan.to_arrow()["v"].to_pylist() == list(range(rows))
+    assert scan.to_arrow().equals(pyarrow.Table.from_batches(scan.to_batches(), scan.schema.to_arrow()))
+    assert pyarrow.concat_tables([part.to_arrow() for part in scan.splits(3)]).equals(scan.to_arrow())
+    assert ts.scan(path, where="v >= 299990").to_arrow()["v"].to_pylist() == list(range(299_990, rows))

@@ -1,4 +1,4 @@
-//! Data across the language border: capsules with Arrow data both ways, and writable buffers. The only place with `unsafe`.
+//! Data across the language border: capsules with Arrow data both ways, and writable buffers. Besides the allocator the only place with `unsafe`.
 #![expect(unsafe_code, reason = "capsules and buffers hold pointers that their names and flags vouch for")]
 
 use std::ptr::NonNull;

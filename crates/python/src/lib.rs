@@ -12,6 +12,7 @@ mod error;
 mod incoming;
 mod interrupt;
 mod jobs;
+mod memory;
 mod options;
 mod progress;
 mod provider;
@@ -25,6 +26,9 @@ mod words;
 mod write;
 
 use pyo3::prelude::*;
+
+#[global_allocator]
+static MEMORY: memory::Keeping = memory::Keeping;
 
 /// The native module.
 #[pymodule(gil_used = false)]

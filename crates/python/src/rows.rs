@@ -65,7 +65,7 @@ impl Rows {
     }
 
     /// Reads all rows into memory.
-    fn collect(&self, py: Python<'_>) -> PyResult<Batches> {
+    pub(crate) fn collect(&self, py: Python<'_>) -> PyResult<Batches> {
         let rows = self.take_all()?;
         let batches = watched(py, move || rows.read_all(), || self.driver.cancel())?;
         Ok(Batches { schema: Arc::clone(&self.schema), batches })

@@ -13,9 +13,13 @@ use tesselle::{Dataset, Location, OpenOptions, Opener, Selection, Table, Uri};
 use crate::capsules;
 use crate::error::raise;
 use crate::options::{opener, secret};
-use crate::rows::Rows;
+use crate::rows::{Batches, Rows};
 use crate::run::{driver, long, quick};
 use crate::store::PythonStore;
+
+/// Rows of a batch of numbers where all rows are read into memory: few batches take less time, and nobody works on one
+/// while it is in the cache.
+const COLLECTED_ROWS: usize = 128 << 10;
 
 /// A table that can be opened again, here or in another process.
 #[derive(Clone)]
@@ -239,6 +243,25 @@ impl Scan {
     /// Starts the scan.
     fn rows(&self, py: Python<'_>) -> PyResult<Rows> {
         self.start(py, &self.scan)
+    }
+
+    /// Reads all rows into memory.
+    fn collect(&self, py: Python<'_>) -> PyResult<Batches> {
+        let mut scan = self.scan.clone();
+        // Parts keep to the batches that they were planned with, and what is tested or limited to smaller ones.
+        let is_free = self.part.is_none()
+            && scan.batch_rows.is_none()
+            && scan.predicate.is_none()
+            && scan.limit.is_none();
+        if is_free {
+            let schema = self.source.table(py)?.schema();
+            let wanted = scan.column_indices(&schema).map_err(|error| raise(&error))?;
+            let is_number = |at: &usize| schema.field(*at).data_type().is_primitive();
+            if wanted.iter().all(is_number) {
+                scan = scan.with_batch_rows(Some(COLLECTED_ROWS));
+            }
+        }
+        self.start(py, &scan)?.collect(py)
     }
 
     /// How many rows there are: from metadata where that suffices.
