@@ -19,8 +19,8 @@ const LARGE: usize = 4 << 20;
 const KEPT: usize = 48 << 20;
 /// Larger blocks of zeros come from the system, which clears only those of their pages that are touched.
 const CLEARED: usize = 128 << 10;
-/// The alignment of all kept blocks; what needs more is not kept.
-const ALIGN: usize = 16;
+/// The alignment of all kept blocks, which the system gives to every block; what needs more is not kept.
+const ALIGN: usize = 2 * size_of::<usize>();
 /// Sizes grow in steps of an eighth, so that blocks can be used again without much waste.
 const STEPS: usize = 8;
 /// Steps from `SMALL` to `LARGE`.
