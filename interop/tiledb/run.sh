@@ -10,9 +10,12 @@ python=${INTEROP_PYTHON:-"$work/venv/bin/python"}
 target=${CARGO_TARGET_DIR:-"$root/target"}
 histories=150
 kills=20
+# Which histories: from a random one, or from the first.
+first=
 if [ "${1:-}" = "--quick" ]; then
     histories=12
     kills=3
+    first=1
     shift
 fi
 mkdir -p "$work"
@@ -35,6 +38,6 @@ example=$(dirname "$TESS")/examples/interop
 "$python" "$here/check.py" "$work/cases" "$@"
 [ $# -eq 0 ] || exit 0
 "$python" "$here/kill.py" "$example" "$work/killed" "$kills"
-"$python" "$here/property.py" "$TESS" "$work/histories" "$histories"
+"$python" "$here/property.py" "$TESS" "$work/histories" "$histories" $first
 "$python" "$here/append.py" "$TESS" "$work/appended"
 "$python" "$here/keep.py" "$TESS" "$work/kept"
