@@ -123,8 +123,8 @@ pub fn try_for_each<T: Send, E: Send>(
 }
 
 /// Does `work` for all items and gives the results to `take`, in the order of the items: a thread that has finished the next one
-/// does that, while the others go on. At most `ahead` items are started and not yet taken. The returned error is that of the first
-/// item in order that fails or is not taken.
+/// does that, while the others go on. At most `ahead` items are started and not yet taken, but always one. The returned error is
+/// that of the first item in order that fails or is not taken; no item after it is taken.
 pub fn try_in_order<T, R, E>(
     items: impl IntoIterator<Item = T, IntoIter: Send>,
     ahead: usize,
@@ -139,15 +139,18 @@ where
     if threads() == 1 {
         return items.into_iter().try_for_each(|item| take(work(item)?));
     }
+    let items = items.into_iter();
+    // Further ones would find no item, or wait for a thread.
+    let most = items.size_hint().1.unwrap_or(usize::MAX).min(threads() * SHARES);
     let line = Line {
-        items: Mutex::new(items.into_iter().enumerate()),
+        items: Mutex::new(items.enumerate()),
         done: Mutex::new((0, BTreeMap::new())),
         taking: Mutex::new((take, Ok(()))),
         failed: AtomicBool::new(false),
         work,
     };
     rayon::scope(|scope| {
-        for _ in 0..ahead.max(threads()) {
+        for _ in 0..ahead.max(1).min(most) {
             scope.spawn(|scope| line.step(scope));
         }
     });
@@ -187,6 +190,9 @@ where
         while self.has_next() {
             // A thread that is taking looks again when it is done.
             let Ok(mut taking) = self.taking.try_lock() else { return };
+            if taking.1.is_err() {
+                return;
+            }
             while let Some(result) = self.next() {
                 let (take, end) = &mut *taking;
                 if let Err(error) = result.and_then(take) {
@@ -270,7 +276,7 @@ mod tests {
     #[test]
     fn results_are_taken_in_order_and_not_far_ahead() {
         let driver = driver();
-        for ahead in [1, 3, 10, 1000] {
+        for ahead in [1, 2, 3, 10, 1000, usize::MAX] {
             let (waiting, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
             let mut taken = Vec::new();
             let work = |n: u64| {
@@ -286,7 +292,7 @@ mod tests {
             };
             driver.install(|| try_in_order(0..500, ahead, work, take)).unwrap();
             assert!(taken.into_iter().eq((0..500).map(|n| n * 10)));
-            assert!(most.into_inner() <= ahead.max(3));
+            assert!(most.into_inner() <= ahead);
         }
     }
 
@@ -313,6 +319,38 @@ mod tests {
         };
         assert_eq!(try_in_order(0..1000, 8, work, take), Err(57));
         assert_eq!(taken, 57);
+    }
+
+    #[test]
+    fn nothing_is_taken_after_a_failure() {
+        let driver = driver();
+        for _ in 0..10 {
+            let (started, refused) = (AtomicBool::new(false), AtomicBool::new(false));
+            let wait_for = |flag: &AtomicBool| {
+                while !flag.load(Atomic::SeqCst) {
+                    std::thread::yield_now();
+                }
+            };
+            // The second item starts before the first one is refused, and is done after that.
+            let work = |n: u32| {
+                if n == 0 {
+                    wait_for(&started);
+                } else {
+                    started.store(true, Atomic::SeqCst);
+                    wait_for(&refused);
+                    std::thread::sleep(std::time::Duration::from_millis(5));
+                }
+                Ok(n)
+            };
+            let mut taken = Vec::new();
+            let take = |n| {
+                taken.push(n);
+                refused.store(true, Atomic::SeqCst);
+                Err(n)
+            };
+            assert_eq!(driver.install(|| try_in_order(0..2, 2, work, take)), Err(0));
+            assert_eq!(taken, [0]);
+        }
     }
 
     #[test]
