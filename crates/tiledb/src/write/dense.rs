@@ -3,6 +3,7 @@
 use std::ops::Range as Span;
 
 use arrow_array::RecordBatch;
+use tesselle_core::driver::parallel;
 use tesselle_core::{At, Within};
 
 use super::array::{ArrayWriter, Written};
@@ -32,6 +33,8 @@ pub enum CellOrder {
 
 /// Bytes of tiles that are filtered and not written yet.
 const GROUP: usize = 16 << 20;
+/// The same for tiles so large that fewer of them than threads are in a group.
+const LARGE_GROUP: usize = 256 << 20;
 /// The largest tile that is written.
 const LARGEST_TILE: u64 = 1 << 32;
 
@@ -148,8 +151,8 @@ impl Tiler<'_> {
         }
         let cells = cells as usize;
         let per_tile = columns.iter().map(|column| cells.saturating_mul(column.size)).sum::<usize>().max(1);
-        writer
-            .append_each(self.jobs()?, GROUP / per_tile, |job, spare| self.tile(&job, columns, cells, spare))
+        let ahead = tiles_ahead(per_tile, parallel::threads());
+        writer.append_each(self.jobs()?, ahead, |job, spare| self.tile(&job, columns, cells, spare))
     }
 
     fn jobs(&self) -> Result<Vec<Job>> {
@@ -311,6 +314,11 @@ fn steps(lens: &[usize], order: Layout) -> Vec<usize> {
     out
 }
 
+/// How many tiles of this size are filtered and not written yet: at least two, so that one is filtered while another is written.
+fn tiles_ahead(bytes: usize, threads: usize) -> usize {
+    (GROUP / bytes).max(threads.min(LARGE_GROUP / bytes)).max(2)
+}
+
 fn fill(column: &Cells, runs: &[CopyRun], cells: usize, spare: &Spare) -> TileCells {
     let validity = column.validity.as_ref().map(|validity| copy_fixed(validity, 1, runs, cells, Vec::new()));
     if column.offsets.is_none() {
@@ -394,5 +402,18 @@ fn pad_like_neighbors(data: &mut [u8], size: usize, real: &[Span<usize>]) {
         }
         at = run.end;
         from = run.end.saturating_sub(1).min(ends.saturating_sub(1));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_large_tiles_are_in_memory_at_once() {
+        assert_eq!(tiles_ahead(1 << 10, 4), 1 << 14);
+        assert_eq!(tiles_ahead(12 << 20, 8), 8);
+        assert_eq!(tiles_ahead(100 << 20, 64), 2);
+        assert_eq!(tiles_ahead(usize::MAX, 64), 2);
     }
 }

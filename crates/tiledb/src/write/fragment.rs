@@ -260,7 +260,9 @@ impl FragmentWriter {
         let encode = |item| {
             let tile = make(item, spare)?;
             let encoded = encode_tile(codecs, &tile, spare)?;
-            tile.fields.into_iter().for_each(|cells| spare.put(cells.data));
+            // Values of variable length are not in a buffer that was taken: with theirs, more would be kept for every tile.
+            let taken = tile.fields.into_iter().filter(|cells| cells.offsets.is_none());
+            taken.for_each(|cells| spare.put(cells.data));
             Ok::<_, Error>(encoded)
         };
         parallel::try_in_order(items, ahead, encode, |tile| write_tile(files, tile, spare))
@@ -595,4 +597,30 @@ pub(crate) fn mbr_of(dimension: &Dimension, cells: &TileCells) -> Result<Bounds>
     let stats = of_tile(cells, kind, presence, std::slice::from_ref(&(0..count)));
     let low = parse_scalar(dimension.datatype, &stats.min)?;
     Ok(Bounds { low, high: parse_scalar(dimension.datatype, &stats.max)? })
+}
+
+#[cfg(test)]
+mod tests {
+    use tesselle_core::storage::MemoryStorage;
+
+    use super::*;
+    use crate::write::SchemaBuilder;
+    use crate::write::array::ArrayWriter;
+    use crate::write::name::stamp;
+
+    #[test]
+    fn no_more_buffers_are_kept_than_are_taken() {
+        let dimension = Dimension::new("x", Datatype::Int32, 0, 99, 1);
+        let words = Attribute::new("words", Datatype::StringUtf8).var();
+        let schema = SchemaBuilder::dense().dimension(dimension).attribute(words).build().unwrap();
+        let place = Location::new(Arc::new(MemoryStorage::new()), "array");
+        let array = ArrayWriter::create(&place, &schema, None, None).unwrap();
+        let mut writer = FragmentWriter::create(array.plan(stamp(None))).unwrap();
+        let make = |_: u64, _: &Spare| {
+            let words = TileCells { data: vec![b'x'; 1000], offsets: Some(vec![0]), validity: None };
+            Ok(TileSet { fields: vec![words], real: std::iter::once(0..1).collect() })
+        };
+        writer.append_each((0..100).collect(), 4, make).unwrap();
+        assert_eq!(writer.spare.0.lock().unwrap().len(), 1);
+    }
 }
