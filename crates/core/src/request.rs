@@ -230,9 +230,14 @@ impl<'a> ArrayRequest<'a> {
 
     /// The loss of formats that count positions from 0 for an array whose axes start elsewhere.
     pub fn lost_origin(&self) -> Option<String> {
-        let moved = self.array.origin().iter().any(|origin| *origin != 0);
-        moved.then(|| "the start of the axes: the target counts positions from 0".to_owned())
+        has_origin(self.array).then(|| LOST_ORIGIN.to_owned())
     }
+}
+
+const LOST_ORIGIN: &str = "the start of the axes: the target counts positions from 0";
+
+fn has_origin(array: &dyn ArrayView) -> bool {
+    array.origin().iter().any(|origin| *origin != 0)
 }
 
 /// One of several arrays that are written into one container.
@@ -260,6 +265,11 @@ impl NamedArray<'_> {
     pub fn facts(&self) -> TableFacts {
         TableFacts { attributes: self.attributes.clone(), ..TableFacts::default() }
     }
+
+    /// Like [`ArrayRequest::lost_origin`], with the name of the array.
+    pub fn lost_origin(&self) -> Option<String> {
+        has_origin(self.array).then(|| format!("of '{}', {LOST_ORIGIN}", self.name))
+    }
 }
 
 /// Several arrays that are to be written into one container.
@@ -279,7 +289,8 @@ impl ArraysRequest<'_> {
     pub fn kept(&self) -> Fitted {
         let own = self.arrays.iter().flat_map(|array| &array.attributes);
         let kept = self.attributes.iter().chain(own).map(|attribute| attribute.name.clone()).collect();
-        Fitted { kept, ..Fitted::default() }
+        let lost = self.arrays.iter().filter_map(NamedArray::lost_origin).collect();
+        Fitted { kept, lost, ..Fitted::default() }
     }
 }
 

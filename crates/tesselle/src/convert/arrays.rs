@@ -7,7 +7,7 @@ use tesselle_core::{
     Result, Scan, Settings,
 };
 
-use super::{Conversion, refuse_same};
+use super::{Conversion, lost_encryption, refuse_same};
 use crate::create::{WriteReport, arrays};
 use crate::open::Dataset;
 
@@ -58,6 +58,7 @@ pub(super) fn convert(
     let request = ArraysRequest { location, arrays, attributes: common, options };
     let mut report = arrays::write(request, to, driver)?;
     report.lost.extend(sources.into_iter().flat_map(|source| source.lost));
+    report.lost.extend(lost_encryption(dataset.format(), to, conversion));
     Ok(Some(report))
 }
 

@@ -75,9 +75,7 @@ fn run(input: &str, output: &str, conversion: &Conversion, driver: &Driver) -> R
     let table = one_table(&dataset, to)?;
     refuse_same(&source.location, &target)?;
     let mut facts = table.facts()?;
-    if conversion.key().is_some() && !to.capabilities().encrypts && table.format().capabilities().encrypts {
-        facts.unkept.push("the encryption: the target has none".to_owned());
-    }
+    facts.unkept.extend(lost_encryption(table.format(), to, conversion));
     facts.attributes.extend(conversion.attributes.iter().cloned());
     if conversion.scan != Scan::all() {
         facts.reduce();
@@ -98,6 +96,12 @@ fn encrypted(to: &dyn Format, conversion: &Conversion) -> Conversion {
         settings.set("key", format!("hex:{}", tesselle_core::hex(secret.expose())));
     }
     conversion
+}
+
+/// The loss of a target without encryption.
+fn lost_encryption(from: &dyn Format, to: &dyn Format, conversion: &Conversion) -> Option<String> {
+    let is_lost = conversion.key().is_some() && !to.capabilities().encrypts && from.capabilities().encrypts;
+    is_lost.then(|| "the encryption: the target has none".to_owned())
 }
 
 /// Converts a whole container into its own format, if the format can do that without decoding rows.

@@ -200,6 +200,32 @@ fn a_container_of_arrays_becomes_one_of_another_format() {
     }
 }
 
+/// Formats that count positions from 0 and have no encryption.
+#[test]
+fn what_a_container_of_arrays_loses_in_another_format_is_listed() {
+    let folder = tempfile::tempdir().unwrap();
+    let uri = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (source, key) = (uri("a.tiledb"), format!("hex:{}", "07".repeat(32)));
+    let years = MemoryArray::from_slice(&[1_i64, 2, 3], [3]).unwrap().with_origin([1990]).unwrap();
+    let steps = MemoryArray::from_slice(&[4_i64, 5], [2]).unwrap();
+    tesselle::create_arrays(&source)
+        .format("tiledb")
+        .set("key", key.as_str())
+        .array("years", years, [], Settings::default())
+        .array("steps", steps, [], Settings::default())
+        .write()
+        .unwrap();
+    for to in ["tet", "zarr"] {
+        let opener = tesselle::Opener::new().key(tesselle::Secret::parse(key.as_bytes()).unwrap());
+        let target = uri(&format!("copy.{to}"));
+        let report = tesselle::convert(&source, &target).opener(opener).format(to).run().unwrap();
+        let about = |text: &str| report.lost.iter().filter(|line| line.starts_with(text)).count();
+        assert_eq!(about("of 'years', the start of the axes"), 1, "{to}: {:?}", report.lost);
+        assert_eq!(about("of 'steps'"), 0, "{to}: {:?}", report.lost);
+        assert_eq!(about("the encryption"), 1, "{to}: {:?}", report.lost);
+    }
+}
+
 #[test]
 fn mapped_files_have_the_same_cells() {
     let folder = tempfile::tempdir().unwrap();

@@ -29,7 +29,11 @@ pub(crate) fn from_array(request: ArrayRequest<'_>, driver: &Driver) -> Result<W
 /// Writes several arrays into one file. A file has no attributes, its datasets have.
 pub(crate) fn from_arrays(request: ArraysRequest<'_>, driver: &Driver) -> Result<Written> {
     let ArraysRequest { location, arrays, attributes, options } = request;
-    let plan = arrays.iter().map(|one| Planned::try_new(one.array, &one.facts(), &one.options(&options)));
+    let plan = arrays.iter().map(|one| {
+        let mut planned = Planned::try_new(one.array, &one.facts(), &one.options(&options))?;
+        planned.fitted.lost.extend(one.lost_origin());
+        Ok(planned)
+    });
     let mut planned = plan.collect::<Result<Vec<_>>>()?;
     if let Some(first) = planned.first_mut() {
         first.fitted.lost.extend(attributes.iter().map(|one| format!("the attribute '{}'", one.name)));
