@@ -4,7 +4,8 @@ mod union;
 
 use std::sync::Arc;
 
-use tesselle_core::{Error, Format, Location, Result, Table};
+use tesselle_core::storage::EntryKind;
+use tesselle_core::{Error, ErrorKind, Format, Location, Result, Table};
 use union::UnionTable;
 
 use crate::name::{Uri, expand, is_pattern};
@@ -84,10 +85,24 @@ impl Opener {
 }
 
 /// The files and containers directly in a folder that are of a known format, by name: there may be a README next to the data.
+/// Fails if one cannot be read, since its rows would be missing. Pipes and devices are left out.
 pub fn files_in(folder: &Location) -> Result<Vec<String>> {
-    let all = folder.list()?.into_iter().filter(|entry| !entry.name.starts_with('.'));
-    let known = all.map(|entry| folder.join(&entry.name)).filter(|file| registry::detect(file).is_ok());
-    Ok(known.map(|file| file.path().to_owned()).collect())
+    let mut known = Vec::new();
+    for entry in folder.list()?.into_iter().filter(|entry| !entry.name.starts_with('.')) {
+        let file = folder.join(&entry.name);
+        // A link that leads nowhere has only its name.
+        let may_be_data = |error: &Error| {
+            error.kind() == ErrorKind::Io
+                && entry.kind != EntryKind::Other
+                && (!error.is_missing() || registry::format_by_extension(&entry.name).is_some())
+        };
+        match registry::detect(&file) {
+            Ok(_) => known.push(file.path().to_owned()),
+            Err(error) if may_be_data(&error) => return Err(error),
+            Err(_) => {}
+        }
+    }
+    Ok(known)
 }
 
 fn mixed(one: &str, other: &str) -> Error {
@@ -106,7 +121,7 @@ fn missing(path: &str) -> Error {
 
 #[cfg(all(test, feature = "text"))]
 mod tests {
-    use tesselle_core::{Driver, DriverOptions, ErrorKind};
+    use tesselle_core::{Driver, DriverOptions};
 
     use super::*;
 
@@ -122,5 +137,21 @@ mod tests {
         driver.cancel();
         let error = Opener::new().on(&driver).open_all(&pattern).err().unwrap();
         assert_eq!(error.kind(), ErrorKind::Canceled);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_cannot_be_read_is_not_left_out_of_a_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::write(at("a.csv"), "x\n1\n").unwrap();
+        std::fs::write(at("README"), "rows of x").unwrap();
+        std::os::unix::fs::symlink("nowhere", at("link")).unwrap();
+        let place = Location::local(folder.path()).unwrap();
+        assert_eq!(files_in(&place).unwrap().len(), 1);
+        std::os::unix::fs::symlink("nowhere", at("b.csv")).unwrap();
+        let error = files_in(&place).unwrap_err();
+        assert!(error.kind() == ErrorKind::Io && error.to_string().contains("b.csv"), "{error}");
+        assert!(Opener::new().open_all(folder.path().to_str().unwrap()).is_err());
     }
 }
