@@ -192,7 +192,9 @@ def _joined(parts: Iterator[Any], pyarrow: Any) -> Any:
         for row in rows:
             if not isinstance(row, Mapping):
                 raise _not_tabular(row)
-        return pyarrow.Table.from_pylist(rows)
+        # By itself pyarrow takes the columns of the first row, without what others have besides.
+        columns = dict.fromkeys(name for row in rows for name in row)
+        return pyarrow.table({name: [row.get(name) for row in rows] for name in columns})
 
     def table(part: Any) -> Any:
         return pyarrow.table(arrow_of(part))
@@ -204,9 +206,23 @@ def _joined(parts: Iterator[Any], pyarrow: Any) -> Any:
         for part in parts:
             found = table(part)
             # A batch of other types than those of the reader would be read as what it is not.
-            yield from (found if found.schema.equals(head.schema) else found.cast(head.schema)).to_batches()
+            yield from (found if found.schema.equals(head.schema) else _cast(found, head.schema, pyarrow)).to_batches()
 
     return pyarrow.RecordBatchReader.from_batches(head.schema, batches())
+
+
+def _cast(found: Any, schema: Any, pyarrow: Any) -> Any:
+    """Returns a table with the types of a schema. Pyarrow refuses values that do not fit, but would round floats."""
+    types = pyarrow.types
+    for own, wanted in zip(found.schema, schema):
+        if not types.is_floating(wanted.type):
+            continue
+        if types.is_decimal(own.type) or types.is_floating(own.type) and own.type.bit_width > wanted.type.bit_width:
+            raise InvalidCall(
+                f"column {own.name!r} is {own.type} in one part and {wanted.type} in the first, which would round its values",
+                hint="cast the parts to one type",
+            )
+    return found.cast(schema)
 
 
 def _not_tabular(data: Any) -> TypeError:

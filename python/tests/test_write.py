@@ -85,6 +85,22 @@ def test_parts_that_are_no_tables(tmp_path: pathlib.Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_rows_have_the_columns_of_all_of_them(tmp_path: pathlib.Path) -> None:
+    ts.write([{"a": 1}, {"b": "x", "a": 2}, {}], tmp_path / "rows.parquet")
+    found = ts.scan(tmp_path / "rows.parquet").to_arrow().to_pylist()
+    assert found == [{"a": 1, "b": None}, {"a": 2, "b": "x"}, {"a": None, "b": None}]
+
+
+def test_parts_are_widened_and_not_rounded(tmp_path: pathlib.Path) -> None:
+    parts = [pyarrow.table({"a": pyarrow.array([0.1], kind)}) for kind in ("float32", "float64")]
+    with pytest.raises(ts.Error):
+        ts.write(iter(parts), tmp_path / "parts.parquet")
+    assert list(tmp_path.iterdir()) == []
+    ts.write(iter(parts[::-1]), tmp_path / "parts.parquet")
+    found = ts.scan(tmp_path / "parts.parquet").to_arrow()["a"]
+    assert found.to_pylist() == [0.1, float(numpy.float32(0.1))]
+
+
 def test_settings_are_keywords(tmp_path: pathlib.Path) -> None:
     cells = numpy.arange(100.0).reshape(20, 5)
     ts.write(cells, tmp_path / "a.tet", chunk=(10, 5), codec="zstd", level=3)
