@@ -1,5 +1,6 @@
 //! Flags that several verbs share.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use arrow_schema::DataType;
@@ -31,7 +32,7 @@ pub(crate) struct ReadArgs {
 
     /// Key of an encrypted array, from the environment only: command lines are visible to others
     #[arg(skip = std::env::var_os("TESSELLE_KEY"))]
-    key: Option<std::ffi::OsString>,
+    key: Option<OsString>,
 
     /// Show stored integers instead of their meaning: enumeration codes, 64-bit integers for all times
     #[arg(long)]
@@ -174,6 +175,13 @@ impl ResourceArgs {
     #[cfg(feature = "sql")]
     pub(crate) fn parts(&self) -> (Option<usize>, Option<u64>) {
         (self.threads, self.memory_limit)
+    }
+
+    /// The flags that give a command the same resources.
+    pub(crate) fn flags(&self) -> Vec<OsString> {
+        let threads = self.threads.map(|threads| format!("--threads={threads}"));
+        let memory = self.memory_limit.map(|bytes| format!("--memory-limit={bytes}"));
+        threads.into_iter().chain(memory).map(OsString::from).collect()
     }
 
     /// A driver with these resources, which a signal cancels.

@@ -168,7 +168,7 @@ impl Verb {
             Self::Tatami(verb) => verb.run(resources),
             Self::Tet(verb) => verb.run(resources),
             Self::TileDb(verb) => verb.run(resources),
-            Self::Demo(verb) => verb.run(),
+            Self::Demo(verb) => verb.run(resources),
             Self::Completions(verb) => verb.run(&mut Cli::command()),
             Self::Man(verb) => verb.run(Cli::command()),
             Self::Reference(_) => verbs::reference::Reference::run(&Cli::command()),

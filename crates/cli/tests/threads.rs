@@ -86,6 +86,7 @@ fn no_verb_starts_a_pool_besides_its_driver() {
         "convert @grid.npy @many.tet --set chunk=1",
         "info @many.tet",
         "sketch @many.tet",
+        "sketch --html @many.tet -o @many.html",
         "convert @grid.npy @x.zarr",
         "convert @grid.npy @dense.tiledb",
         "convert @x.tet @z.npy",

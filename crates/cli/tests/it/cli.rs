@@ -282,7 +282,8 @@ fn a_page_shows_every_extent_and_is_self_contained() {
     let folder = tempfile::tempdir().unwrap();
     let (_, tet) = sample(folder.path());
     let demo = folder.path().join("demo");
-    assert!(tess(&["demo", path(&demo)]).status.success());
+    let args = ["demo", path(&demo), "--threads", "1", "--memory-limit", "256MiB"];
+    assert!(tess(&args).status.success());
     let mut containers = vec![tet];
     for name in ["tensor.tet", "weather.tiledb", "points.tiledb", "fleet.tsfile", "crawl.tatami"] {
         containers.push(demo.join(name));

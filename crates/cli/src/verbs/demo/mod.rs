@@ -3,13 +3,15 @@
 mod samples;
 mod tour;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
 use samples::Sample;
-use tesselle::{Driver, DriverOptions, Error, Location, Result, WriteOptions};
+use tesselle::{Driver, Error, Location, Result, WriteOptions};
 
+use crate::args::ResourceArgs;
 use crate::{Outcome, format, out};
 
 /// Write one sample in each format and show what tess does with them
@@ -26,17 +28,17 @@ pub(crate) struct Demo {
 }
 
 impl Demo {
-    pub(crate) fn run(self) -> Result<Outcome> {
+    pub(crate) fn run(self, resources: &ResourceArgs) -> Result<Outcome> {
         let started = Instant::now();
         let path = |error| Error::io(format!("cannot create '{}'", self.folder.display()), error);
         std::fs::create_dir_all(&self.folder).map_err(path)?;
-        let driver = Driver::try_new(&DriverOptions::default())?;
+        let driver = resources.driver()?;
         out::print(&format!("Samples, written to {}:\n\n", self.folder.display()))?;
         for sample in samples::all() {
             self.write(&sample, &driver)?;
         }
         for step in tour::steps(&self.folder) {
-            show(step.why, &step.words)?;
+            show(step.why, &step.words, resources.flags())?;
         }
         let seconds = started.elapsed().as_secs_f64();
         out::print(&format!("\nThat took {seconds:.1} s. {}", tour::next(&self.folder)))?;
@@ -72,14 +74,15 @@ impl Demo {
 }
 
 /// Shows one command, then runs it as a user would.
-fn show(why: &str, words: &[String]) -> Result<()> {
+fn show(why: &str, words: &[String], resources: Vec<OsString>) -> Result<()> {
     let quoted = words.iter().map(|word| {
         let plain = !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "-_./:,=".contains(c));
         if plain { word.clone() } else { format!("'{word}'") }
     });
     out::print(&format!("\n{why}\n$ tess {}\n", quoted.collect::<Vec<_>>().join(" ")))?;
     let started = Instant::now();
-    let code = crate::run(std::iter::once("tess".into()).chain(words.iter().map(Into::into)));
+    let args = std::iter::once("tess".into()).chain(resources).chain(words.iter().map(Into::into));
+    let code = crate::run(args);
     if code != std::process::ExitCode::SUCCESS {
         return Err(Error::internal(format!("the demo command '{}' failed", words.join(" "))));
     }

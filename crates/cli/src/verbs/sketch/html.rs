@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use tesselle::core::{ColumnRole, LayoutMap, Role};
-use tesselle::{Container, Description, Result};
+use tesselle::{Dataset, Description, Result};
 
 use crate::format;
 
@@ -23,7 +23,7 @@ const MAX_CHUNKS: usize = 500_000;
 const MAX_BOUNDS: usize = 20_000;
 
 /// The page of a container.
-pub(super) fn page(name: &str, container: &dyn Container, map: &LayoutMap) -> Result<String> {
+pub(super) fn page(opened: &Dataset, map: &LayoutMap) -> Result<String> {
     let mut names = Names::default();
     let mut by_role = BTreeMap::<usize, u64>::new();
     let files: Vec<Value> = map
@@ -45,7 +45,7 @@ pub(super) fn page(name: &str, container: &dyn Container, map: &LayoutMap) -> Re
         })
         .collect();
     let total: u64 = map.files.iter().map(|file| file.size).sum();
-    let description = container.describe()?;
+    let description = opened.describe()?;
     let shares =
         by_role.iter().map(|(role, size)| format!("{} {}", ROLES[*role].name(), format::bytes(*size)));
     let facts = format!(
@@ -58,7 +58,7 @@ pub(super) fn page(name: &str, container: &dyn Container, map: &LayoutMap) -> Re
         shares.collect::<Vec<_>>().join(", ")
     );
     let roles: Vec<&str> = ROLES.iter().map(|role| role.name()).collect();
-    let chunks = container.chunks(Some(MAX_CHUNKS))?;
+    let chunks = opened.container().chunks(Some(MAX_CHUNKS))?;
     let encodings = encodings(&chunks, &description);
     let bounds = bounds(&chunks, &mut names);
     let data = json!({
@@ -67,7 +67,7 @@ pub(super) fn page(name: &str, container: &dyn Container, map: &LayoutMap) -> Re
     // A script element ends at the first "</", regardless of its type.
     let data = data.to_string().replace('<', "\\u003c");
     Ok(filled(&[
-        ("title", &escaped(name)),
+        ("title", &escaped(opened.location().name())),
         ("style", STYLE),
         ("facts", &escaped(&facts)),
         ("data", &data),

@@ -76,7 +76,7 @@ impl Sketch {
             }
         }
         let text = match (self.html, self.json) {
-            (true, _) => html::page(opened.location().name(), &**opened.container(), &map)?,
+            (true, _) => html::page(&opened, &map)?,
             (_, true) => format!("{:#}\n", map.to_json()),
             _ => text(&map),
         };
