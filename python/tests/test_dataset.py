@@ -194,6 +194,16 @@ def test_fragments_are_pruned(tmp_path: pathlib.Path, monkeypatch: pytest.Monkey
     assert sum((part.to_table()["id"].to_pylist() for part in some), [])[-1000:] == list(range(4000, 5000))
 
 
+def test_a_list_of_doubles_selects_floats(tmp_path: pathlib.Path) -> None:
+    table = pyarrow.table({"half": pyarrow.array([0.1, -0.0, 2.0, None], "float"), "full": [0.1, -0.0, 2.0, None]})
+    ts.write(table, tmp_path / "floats.parquet")
+    dataset = ts.dataset(tmp_path / "floats.parquet")
+    for values in ([0.1, 3.0], [0.0, 2.0], pyarrow.array([0.1, 2.0], "float")):
+        for column in ("half", "full"):
+            condition = pc.field(column).isin(values)
+            assert dataset.to_table(filter=condition).equals(table.filter(condition)), str(condition)
+
+
 def test_dictionaries_and_empty_tables(tmp_path: pathlib.Path) -> None:
     table = pyarrow.table({"state": pyarrow.array(["a", None, "b"] * 10).dictionary_encode(), "x": range(30)})
     ts.write(table, tmp_path / "rows.parquet")
