@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ._errors import InvalidCall
-from ._indexing import Axes, Index, Span, axes, boxes, length, resolve, window
+from ._indexing import Axes, Index, Span, axes, boxes, has_ellipsis, length, resolve, window
 
 if TYPE_CHECKING:
     import numpy
@@ -112,7 +112,8 @@ class Array:
             result = self._gather(index)
         if index.dropped:
             result = result.squeeze(index.dropped)
-        return result[()] if result.ndim == 0 else result
+        # With an ellipsis the result is always an array, as numpy has it.
+        return result if has_ellipsis(key) else _plain(result)
 
     def read(self, region: Any = None, out: Any = None) -> Any:
         """Reads a region into a new array, or straight into ``out``.

@@ -90,6 +90,11 @@ def resolve(key: Any, shape: tuple[int, ...]) -> Index:
     return Index(tuple(spans), tuple(dropped), lists)
 
 
+def has_ellipsis(key: Any) -> bool:
+    """Whether an ellipsis is part of an index."""
+    return any(part is Ellipsis for part in (key if isinstance(key, tuple) else (key,)))
+
+
 def length(span: Span) -> int:
     """Returns how many positions a span has."""
     start, stop, step = span

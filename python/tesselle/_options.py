@@ -156,16 +156,25 @@ def whole(keyword: str, value: Any) -> int | None:
 
 def settings(options: Mapping[str, object]) -> list[tuple[str, str]]:
     """Returns keywords as settings of a format: ``chunk=(10, 7)`` is the string ``10,7``."""
-    return [(name, _text(value)) for name, value in options.items() if value is not None]
+    return [(name, _setting(name, value)) for name, value in options.items() if value is not None]
 
 
-def _text(value: object) -> str:
+def _setting(name: str, value: Any) -> str:
+    is_range = name.startswith(("domain_", "box_")) and isinstance(value, (tuple, list)) and len(value) == 2
+    return ":".join(map(_text, value)) if is_range else _text(value)
+
+
+def _text(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
         return value
+    if isinstance(value, bytes):  # a key, as itself or in its text form
+        return value.decode() if value.startswith(b"hex:") else f"hex:{value.hex()}"
     if isinstance(value, Mapping):
         return ",".join(f"{name}:{_text(inner)}" for name, inner in value.items())
+    if hasattr(value, "tolist"):  # numbers and arrays of numpy
+        return _text(value.tolist())
     if isinstance(value, Sequence):
         return ",".join(_text(inner) for inner in value)
     return str(value)
@@ -173,9 +182,18 @@ def _text(value: object) -> str:
 
 def attributes(metadata: Mapping[str, object] | None) -> list[tuple[str, str]]:
     """Returns metadata as names and JSON values."""
+    return [(str(name), _json(name, value)) for name, value in (metadata or {}).items()]
+
+
+def _json(name: object, value: object) -> str:
     import json
 
-    return [(name, json.dumps(value)) for name, value in (metadata or {}).items()]
+    def plain(inner: Any) -> Any:
+        if hasattr(inner, "tolist"):  # numbers and arrays of numpy
+            return inner.tolist()
+        raise InvalidCall(f"the metadata {name!r} has no JSON form: it is, or contains, {type(inner).__name__}")
+
+    return json.dumps(value, default=plain)
 
 
 def types(wanted: Mapping[str, str] | str | None) -> str | None:

@@ -84,7 +84,10 @@ def _value(tree: Any, kind: polars.DataType | None) -> sql.Value | None:
         case {"Scalar": {"Boolean": bool(value)}}:
             return value if kind == polars.Boolean else None
         case {"Scalar": {"Date": int(days)}}:
-            return datetime.date(1970, 1, 1) + datetime.timedelta(days) if kind == polars.Date else None
+            try:
+                return datetime.date(1970, 1, 1) + datetime.timedelta(days) if kind == polars.Date else None
+            except OverflowError:  # polars has dates that Python does not have
+                return None
         case {"Scalar": {"Datetime": [int(value), str(unit), zone]}}:
             if isinstance(kind, polars.Datetime) and (kind.time_zone is None) == (zone is None) and unit in _UNITS:
                 return sql.scaled(value, _UNITS[unit], _PER_SECOND[kind.time_unit])

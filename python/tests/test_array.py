@@ -52,7 +52,8 @@ def keys(draw: st.DrawFn) -> tuple[Any, ...]:
 
 def outer(cells: Any, key: tuple[Any, ...]) -> Any:
     """Indexes axis by axis: what numpy does with slices and integers, and outer with lists."""
-    if Ellipsis in [k for k in key if isinstance(k, type(Ellipsis))]:
+    dotted = any(part is Ellipsis for part in key)
+    if dotted:
         at = next(i for i, k in enumerate(key) if k is Ellipsis)
         rest = len(key) - 1
         key = (*key[:at], *[slice(None)] * (cells.ndim - rest), *key[at + 1 :])
@@ -62,7 +63,7 @@ def outer(cells: Any, key: tuple[Any, ...]) -> Any:
             part = numpy.array(part, "i8")
         cells = cells[(slice(None),) * axis + (part,)]
         axis += not isinstance(part, int)
-    return cells
+    return numpy.asarray(cells) if dotted else cells
 
 
 @pytest.mark.parametrize("ending", ["tet", "npy", "zarr", "tiledb"])

@@ -16,6 +16,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 use tesselle::{Error, Result};
 
+use crate::error::raise;
 use crate::incoming::{self, Incoming};
 
 /// Batches that any thread can read.
@@ -64,7 +65,7 @@ pub(crate) fn import(data: &Bound<'_, PyAny>) -> PyResult<Incoming> {
 }
 
 fn reader(data: &Bound<'_, PyAny>) -> PyResult<Reader> {
-    let refused = |error: ArrowError| PyValueError::new_err(error.to_string());
+    let refused = |error: ArrowError| raise(&stream_error(error));
     if data.hasattr("__arrow_c_stream__")? {
         let capsule = data.call_method0("__arrow_c_stream__")?;
         let pointer = pointer(&capsule, c"arrow_array_stream")?;

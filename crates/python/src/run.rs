@@ -115,10 +115,13 @@ pub(crate) fn awaited<T: Send>(
     let outcome = py.detach(|| {
         std::thread::scope(|scope| {
             let (send, receive) = channel();
-            scope.spawn(move || {
+            let worker = scope.spawn(move || {
                 let _ = send.send(work());
             });
-            wait(&receive).inspect_err(|_| stop())
+            let result = wait(&receive).inspect_err(|_| stop());
+            // A panic of the work is an error of the call: the scope panics only for threads that nobody joined.
+            let _ = worker.join();
+            result
         })
     });
     outcome?.map_err(|error| raise(&error))

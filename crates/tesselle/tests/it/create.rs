@@ -360,3 +360,47 @@ fn dictionaries_of_batches_are_joined_in_an_arrow_file() {
     let found: Vec<Option<&str>> = words.as_string::<i32>().iter().collect();
     assert_eq!(found, parts.concat());
 }
+
+#[test]
+fn dictionaries_of_views_are_stored_with_plain_values_in_parquet() {
+    use arrow_array::types::UInt32Type;
+    use arrow_array::{BinaryViewArray, DictionaryArray, StringViewArray, UInt32Array};
+
+    let folder = tempfile::tempdir().unwrap();
+    let uri = folder.path().join("views.parquet");
+    let uri = uri.to_str().unwrap();
+    let keys = UInt32Array::from(vec![Some(1), None, Some(0)]);
+    let long = "longer than what a view holds by itself";
+    let words =
+        DictionaryArray::<UInt32Type>::new(keys.clone(), Arc::new(StringViewArray::from(vec!["a", long])));
+    let bytes = BinaryViewArray::from_iter_values([b"x".as_slice(), long.as_bytes()]);
+    let bytes = DictionaryArray::<UInt32Type>::new(keys, Arc::new(bytes));
+    let columns = [("word", Arc::new(words) as ArrayRef, true), ("bytes", Arc::new(bytes) as ArrayRef, true)];
+    let batch = RecordBatch::try_from_iter_with_nullable(columns).unwrap();
+    let mut writer = tesselle::create(uri, batch.schema()).start().unwrap();
+    writer.write(&batch).unwrap();
+    writer.finish().unwrap();
+    let words = arrow_cast::cast(&read(uri, "word"), &DataType::Utf8).unwrap();
+    assert_eq!(words.as_string::<i32>().iter().collect::<Vec<_>>(), [Some(long), None, Some("a")]);
+    let bytes = arrow_cast::cast(&read(uri, "bytes"), &DataType::Binary).unwrap();
+    let wanted = [Some(long.as_bytes()), None, Some(b"x".as_slice())];
+    assert_eq!(bytes.as_binary::<i32>().iter().collect::<Vec<_>>(), wanted);
+}
+
+#[test]
+fn unions_are_refused_by_parquet() {
+    use arrow_schema::{Field, Schema, UnionFields, UnionMode};
+
+    let folder = tempfile::tempdir().unwrap();
+    let uri = folder.path().join("union.parquet");
+    let fields: UnionFields = [(0, Arc::new(Field::new("n", DataType::Int64, true)))].into_iter().collect();
+    let union = DataType::Union(fields, UnionMode::Sparse);
+    let inside = DataType::List(Arc::new(Field::new("item", union.clone(), true)));
+    for kind in [union, inside] {
+        let schema = Arc::new(Schema::new(vec![Field::new("either", kind, true)]));
+        let refused = tesselle::create(uri.to_str().unwrap(), schema).start().err().unwrap();
+        assert_eq!(refused.kind(), ErrorKind::Invalid);
+        assert!(refused.to_string().contains("'either'"), "{refused}");
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}

@@ -3,6 +3,7 @@
 mod bloom;
 mod bounds;
 mod format;
+mod stored;
 mod table;
 mod task;
 #[cfg(test)]
@@ -19,6 +20,7 @@ use parquet::basic::{Compression, ZstdLevel};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
+use stored::stored_schema;
 use table::ParquetTable;
 use tesselle_core::driver::parallel;
 use tesselle_core::storage::Staged;
@@ -46,6 +48,7 @@ struct ParquetSink {
 }
 
 fn sink(out: Box<dyn Staged>, schema: &SchemaRef, driver: Option<&Driver>) -> Result<Box<dyn Sink>> {
+    let schema = stored_schema(schema)?;
     let (out, failed) = StagedWriter::new(out);
     let level = ZstdLevel::try_new(3).map_err(|e| failed.or_refused("Parquet", e))?;
     let properties = WriterProperties::builder().set_compression(Compression::ZSTD(level)).build();
@@ -59,7 +62,7 @@ fn sink(out: Box<dyn Staged>, schema: &SchemaRef, driver: Option<&Driver>) -> Re
         columns: Vec::new(),
         group_rows: 0,
         most,
-        schema: schema.clone(),
+        schema,
         driver: driver.cloned(),
         failed,
         rows: 0,
@@ -74,7 +77,11 @@ impl ParquetSink {
         }
         let mut leaves: Vec<ArrowLeafColumn> = Vec::with_capacity(self.columns.len());
         for (field, column) in self.schema.fields().iter().zip(batch.columns()) {
-            leaves.extend(compute_leaves(field, column)?);
+            if column.data_type() == field.data_type() {
+                leaves.extend(compute_leaves(field, column)?);
+            } else {
+                leaves.extend(compute_leaves(field, &arrow_cast::cast(column, field.data_type())?)?);
+            }
         }
         let columns = &mut self.columns;
         match &self.driver {
