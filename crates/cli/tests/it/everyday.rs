@@ -203,6 +203,36 @@ fn conditions_are_those_of_sql() {
     assert_eq!(std::fs::read_to_string(target).unwrap(), "id,name\n8,Item 8\n");
 }
 
+/// A condition that names no column is as true for every row as it is in SQL.
+#[test]
+fn conditions_without_a_column_hold_in_every_format() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = prices(folder.path());
+    let at = |name: &str| folder.path().join(name);
+    let (file, array, rows) = (at("p.tatami"), at("p.tiledb"), at("p.csv"));
+    fine(&["convert", &source, path(&file)]);
+    fine(&["convert", &source, path(&array), "--set", "dims=id"]);
+    fine(&["convert", &source, path(&rows)]);
+    for input in [&source, path(&file), path(&array), path(&rows)] {
+        for (condition, count) in [
+            ("1 = 2", 0),
+            ("NULL", 0),
+            ("NOT NULL", 0),
+            ("now() < '2000-01-01'", 0),
+            ("random() > 2", 0),
+            ("1 = 2 OR id = 3", 1),
+            ("random() > 2 AND id > 3", 0),
+            ("1 < 2", 8),
+        ] {
+            let found = fine(&["cat", input, "--where", condition, "--columns", "id", "--as", "csv"]);
+            assert_eq!(found.lines().count(), count + 1, "{input}: {condition}");
+        }
+    }
+    fine(&["append", path(&file), path(&file), "--where", "1 = 2"]);
+    let found = fine(&["cat", path(&file), "--columns", "id", "--as", "csv"]);
+    assert_eq!(found.lines().count(), 9);
+}
+
 #[test]
 fn a_folder_of_files_is_a_set_of_tables() {
     let folder = tempfile::tempdir().unwrap();
