@@ -471,6 +471,10 @@ fn delimited_text_is_read_and_written_in_every_dialect() {
         assert_eq!(fine(&[&["cat", &at(name), "--as", "jsonl"], read].concat()), want, "{name}");
     }
     assert_eq!(std::fs::read_to_string(at("b.csv")).unwrap(), "a|b\n1|x;y\n-|z\n");
+    // A value that reads as null is refused.
+    let call = ["convert", &at("semicolon.csv"), &at("lost.csv"), "--set", "null=z"];
+    assert!(fails(&call, 2).contains("column 'b' has the value 'z', which stands for null"));
+    assert!(!folder.path().join("lost.csv").exists());
     fine(&["convert", &at("semicolon.csv"), &at("f.csv"), "--set", "header=false"]);
     assert_eq!(std::fs::read_to_string(at("f.csv")).unwrap(), "1,x;y\n,z\n");
     // Several compressed files are one table, and answers are compressed by the name of the file.
