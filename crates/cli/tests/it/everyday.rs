@@ -75,6 +75,32 @@ fn decimals_dates_and_fine_times_come_back_as_they_were() {
 }
 
 #[test]
+fn times_of_every_unit_come_back_from_tensors() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("times.arrow");
+    let time = |unit: &str, name: &str| format!("arrow_cast(value, 'Timestamp({unit}, None)') AS {name}");
+    let times = [("Second", "s"), ("Millisecond", "ms"), ("Microsecond", "us"), ("Nanosecond", "ns")]
+        .map(|(unit, name)| time(unit, name))
+        .join(", ");
+    let query = format!("SELECT {times} FROM generate_series(1, 3) ORDER BY value");
+    fine(&["sql", &format!("COPY ({query}) TO '{}'", path(&source))]);
+    for name in ["t.tet", "t.zarr"] {
+        let target = folder.path().join(name);
+        fine(&["convert", path(&source), path(&target)]);
+        let rows = |file: &str| fine(&["cat", file, "--columns", "s,ms,us,ns", "--as", "csv"]);
+        assert_eq!(rows(path(&target)), rows(path(&source)), "{name}");
+        let of = |file: &str| {
+            let types = "arrow_typeof(s), arrow_typeof(ms), arrow_typeof(us), arrow_typeof(ns)";
+            fine(&["sql", &format!("SELECT {types} FROM '{file}' LIMIT 1"), "--as", "csv"])
+        };
+        assert_eq!(of(path(&target)), of(path(&source)), "{name}");
+        let later = ["--where", "ms > '1970-01-01T00:00:00.001'", "--columns", "s", "--as", "csv"];
+        let later = fine(&[&["cat", path(&target)], &later[..]].concat());
+        assert_eq!(later, "s\n1970-01-01T00:00:02\n1970-01-01T00:00:03\n", "{name}");
+    }
+}
+
+#[test]
 fn a_note_of_types_that_cannot_be_read_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let (source, target) = (prices(folder.path()), folder.path().join("p.tiledb"));
