@@ -40,11 +40,16 @@ fn loosened<T>(known: Known<T>, all: bool) -> Known<T> {
     }
 }
 
-/// Whether rows can be filtered by these columns during the read: blobs and lists are left to the driver.
+/// Whether rows can be filtered by these columns during the read: blobs and lists are left to the driver, and so are
+/// conditions without columns, for which nothing is decoded.
 pub(crate) fn is_exact(file: &File, predicate: &Predicate) -> bool {
     let fields = &file.footer().schema.fields;
     let schema = file.schema();
-    predicate.columns().into_iter().all(|name| {
+    let columns = predicate.columns();
+    if columns.is_empty() && predicate.has_custom() {
+        return false;
+    }
+    columns.into_iter().all(|name| {
         let logical = schema.index_of(name).ok().and_then(|i| fields.get(i)).map(|f| f.logical);
         logical.is_some_and(LogicalType::has_scalars)
     })

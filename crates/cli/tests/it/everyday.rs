@@ -75,6 +75,32 @@ fn decimals_dates_and_fine_times_come_back_as_they_were() {
 }
 
 #[test]
+fn times_of_every_unit_come_back_from_tensors() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("times.arrow");
+    let time = |unit: &str, name: &str| format!("arrow_cast(value, 'Timestamp({unit}, None)') AS {name}");
+    let times = [("Second", "s"), ("Millisecond", "ms"), ("Microsecond", "us"), ("Nanosecond", "ns")]
+        .map(|(unit, name)| time(unit, name))
+        .join(", ");
+    let query = format!("SELECT {times} FROM generate_series(1, 3) ORDER BY value");
+    fine(&["sql", &format!("COPY ({query}) TO '{}'", path(&source))]);
+    for name in ["t.tet", "t.zarr"] {
+        let target = folder.path().join(name);
+        fine(&["convert", path(&source), path(&target)]);
+        let rows = |file: &str| fine(&["cat", file, "--columns", "s,ms,us,ns", "--as", "csv"]);
+        assert_eq!(rows(path(&target)), rows(path(&source)), "{name}");
+        let of = |file: &str| {
+            let types = "arrow_typeof(s), arrow_typeof(ms), arrow_typeof(us), arrow_typeof(ns)";
+            fine(&["sql", &format!("SELECT {types} FROM '{file}' LIMIT 1"), "--as", "csv"])
+        };
+        assert_eq!(of(path(&target)), of(path(&source)), "{name}");
+        let later = ["--where", "ms > '1970-01-01T00:00:00.001'", "--columns", "s", "--as", "csv"];
+        let later = fine(&[&["cat", path(&target)], &later[..]].concat());
+        assert_eq!(later, "s\n1970-01-01T00:00:02\n1970-01-01T00:00:03\n", "{name}");
+    }
+}
+
+#[test]
 fn a_note_of_types_that_cannot_be_read_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let (source, target) = (prices(folder.path()), folder.path().join("p.tiledb"));
@@ -201,6 +227,36 @@ fn conditions_are_those_of_sql() {
     let target = folder.path().join("some.csv");
     fine(&["convert", &source, path(&target), "--where", "name LIKE '%8'", "--columns", "id,name"]);
     assert_eq!(std::fs::read_to_string(target).unwrap(), "id,name\n8,Item 8\n");
+}
+
+/// A condition that names no column is as true for every row as it is in SQL.
+#[test]
+fn conditions_without_a_column_hold_in_every_format() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = prices(folder.path());
+    let at = |name: &str| folder.path().join(name);
+    let (file, array, rows) = (at("p.tatami"), at("p.tiledb"), at("p.csv"));
+    fine(&["convert", &source, path(&file)]);
+    fine(&["convert", &source, path(&array), "--set", "dims=id"]);
+    fine(&["convert", &source, path(&rows)]);
+    for input in [&source, path(&file), path(&array), path(&rows)] {
+        for (condition, count) in [
+            ("1 = 2", 0),
+            ("NULL", 0),
+            ("NOT NULL", 0),
+            ("now() < '2000-01-01'", 0),
+            ("random() > 2", 0),
+            ("1 = 2 OR id = 3", 1),
+            ("random() > 2 AND id > 3", 0),
+            ("1 < 2", 8),
+        ] {
+            let found = fine(&["cat", input, "--where", condition, "--columns", "id", "--as", "csv"]);
+            assert_eq!(found.lines().count(), count + 1, "{input}: {condition}");
+        }
+    }
+    fine(&["append", path(&file), path(&file), "--where", "1 = 2"]);
+    let found = fine(&["cat", path(&file), "--columns", "id", "--as", "csv"]);
+    assert_eq!(found.lines().count(), 9);
 }
 
 #[test]
@@ -441,6 +497,10 @@ fn delimited_text_is_read_and_written_in_every_dialect() {
         assert_eq!(fine(&[&["cat", &at(name), "--as", "jsonl"], read].concat()), want, "{name}");
     }
     assert_eq!(std::fs::read_to_string(at("b.csv")).unwrap(), "a|b\n1|x;y\n-|z\n");
+    // A value that reads as null is refused.
+    let call = ["convert", &at("semicolon.csv"), &at("lost.csv"), "--set", "null=z"];
+    assert!(fails(&call, 2).contains("column 'b' has the value 'z', which stands for null"));
+    assert!(!folder.path().join("lost.csv").exists());
     fine(&["convert", &at("semicolon.csv"), &at("f.csv"), "--set", "header=false"]);
     assert_eq!(std::fs::read_to_string(at("f.csv")).unwrap(), "1,x;y\n,z\n");
     // Several compressed files are one table, and answers are compressed by the name of the file.

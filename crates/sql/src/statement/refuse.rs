@@ -2,8 +2,8 @@
 
 use datafusion::sql::sqlparser::ast::{
     Expr, Function, FunctionArguments, GroupByExpr, GroupByWithModifier, Join, JoinConstraint, JoinOperator,
-    LimitClause, OrderByExpr, OrderByKind, Query, Select, SelectItem, Statement, TableAlias, TableFactor,
-    TableWithJoins,
+    LimitClause, OrderByExpr, OrderByKind, Query, Select, SelectItem, SetExpr, SetOperator, SetQuantifier,
+    Statement, TableAlias, TableFactor, TableWithJoins,
 };
 use tesselle::{Error, Result};
 
@@ -55,6 +55,22 @@ pub(super) fn query(query: &Query) -> Result<()> {
             none_of(&[(cte.from.is_some(), "FROM after a common table", "")])?;
             alias(Some(&cte.alias))?;
         }
+    }
+    set_operation(&query.body)
+}
+
+/// The planner reads `ALL` of `INTERSECT` and `EXCEPT` as a semi join and an anti join, which do not count equal rows.
+fn set_operation(mut body: &SetExpr) -> Result<()> {
+    const HINT: &str =
+        "without ALL, equal rows count once; to count them, add row_number() OVER (PARTITION BY …)";
+    while let SetExpr::SetOperation { left, op, set_quantifier, right } = body {
+        let all = *set_quantifier == SetQuantifier::All;
+        none_of(&[
+            (all && *op == SetOperator::Intersect, "INTERSECT ALL", HINT),
+            (all && *op == SetOperator::Except, "EXCEPT ALL", HINT),
+        ])?;
+        set_operation(right)?;
+        body = left;
     }
     Ok(())
 }
@@ -228,8 +244,14 @@ fn alias(alias: Option<&TableAlias>) -> Result<()> {
     ])
 }
 
-/// Clauses of aggregates at a function of one row mean nothing, and would be dropped.
+/// Clauses of aggregates at a function of one row mean nothing, and would be dropped. The pattern of `SIMILAR TO` would be
+/// taken for a regular expression, in which `%` and `_` are ordinary characters.
 pub(super) fn expression(expr: &Expr, is_scalar: &dyn Fn(&str) -> bool) -> Result<()> {
+    none_of(&[(
+        matches!(expr, Expr::SimilarTo { .. }),
+        "SIMILAR TO",
+        "use LIKE, or ~ with a regular expression",
+    )])?;
     let Expr::Function(Function {
         name, parameters, args, filter, null_treatment, over, within_group, ..
     }) = expr

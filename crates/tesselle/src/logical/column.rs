@@ -23,6 +23,7 @@ pub(super) fn stored_type(own: &DataType, instead: &DataType) -> Option<DataType
         // Strings of decimals that end before the point cannot be read back.
         D::Decimal128(_, scale) | D::Decimal256(_, scale) if *scale >= 0 => Some(D::Utf8),
         D::Timestamp(TimeUnit::Nanosecond, None) => Some(D::Int64),
+        D::Timestamp(_, None) if *instead == D::Int64 => Some(D::Int64),
         D::Date32 if matches!(instead, D::Int32 | D::Timestamp(..)) => Some(instead.clone()),
         D::Date64 if matches!(instead, D::Int64 | D::Timestamp(TimeUnit::Microsecond, _)) => {
             Some(instead.clone())
@@ -171,7 +172,7 @@ pub(super) fn own_bound(value: &Scalar, own: &DataType, stored: &DataType) -> Op
 mod tests {
     use arrow_array::{
         Array, Date32Array, Decimal256Array, Time32MillisecondArray, Time64NanosecondArray,
-        TimestampNanosecondArray,
+        TimestampMillisecondArray, TimestampNanosecondArray,
     };
     use arrow_buffer::i256;
 
@@ -193,6 +194,7 @@ mod tests {
             (Arc::new(Date32Array::from(vec![Some(-1), None, Some(20_000)])), micros.clone(), micros.clone()),
             (Arc::new(Date32Array::from(vec![-1, 5])), DataType::Int32, DataType::Int32),
             (Arc::new(TimestampNanosecondArray::from(vec![-1, 5])), micros, DataType::Int64),
+            (Arc::new(TimestampMillisecondArray::from(vec![-1, 5])), DataType::Int64, DataType::Int64),
             (Arc::new(Time64NanosecondArray::from(vec![1, 5])), DataType::Int64, DataType::Int64),
             (Arc::new(Time32MillisecondArray::from(vec![1, 5])), DataType::Int64, DataType::Int64),
             (

@@ -139,6 +139,12 @@ impl Sink for CsvSink {
                             .source(error)
                     })?;
                 }
+                if !self.style.null.is_empty() && shown == self.style.null {
+                    return Err(Error::invalid(format!(
+                        "column '{name}' has the value '{shown}', which stands for null"
+                    ))
+                    .hint("choose another null string"));
+                }
                 push_field(&mut text, &shown, self.style.delimiter, true);
                 if lone && shown.is_empty() && self.mistaken.is_none() {
                     self.mistaken = Some((*name).clone());
