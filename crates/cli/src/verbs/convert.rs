@@ -7,7 +7,7 @@ use std::time::Instant;
 use clap::Args;
 use serde_json::json;
 use tesselle::name::file_names;
-use tesselle::{Convert as Builder, Driver, Error, ErrorKind, Result, Settings, WriteReport};
+use tesselle::{Convert as Builder, Driver, Error, ErrorKind, Result, Settings, Uri, WriteReport};
 
 use crate::args::{ReadArgs, ResourceArgs, RowArgs};
 use crate::forms::refuse_terminal;
@@ -262,8 +262,7 @@ fn make_folder(target: &Path) -> Result<()> {
 /// The inputs themselves, which no output may replace.
 fn sources(inputs: &[Input]) -> HashSet<PathBuf> {
     let path = |uri: &str| std::fs::canonicalize(uri).ok();
-    let of =
-        |input: &Input| path(&input.uri).or_else(|| path(input.uri.split('#').next().unwrap_or_default()));
+    let of = |input: &Input| path(&input.uri).or_else(|| path(Uri::split(&input.uri).0));
     inputs.iter().filter_map(of).collect()
 }
 

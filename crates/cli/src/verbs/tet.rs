@@ -3,7 +3,9 @@
 use clap::{Args, Subcommand};
 use serde_json::json;
 use tesselle::tet::{self, Codec, DatasetSpec, Writer, WriterOptions};
-use tesselle::{ArrayView, DType, Driver, Error, Location, OpenOptions, Result, Settings, Summary, Uri};
+use tesselle::{
+    ArrayView, DType, Driver, Error, Location, OpenOptions, Opener, Result, Settings, Summary, Uri,
+};
 
 use crate::args::ResourceArgs;
 use crate::{Outcome, format, out};
@@ -117,8 +119,8 @@ impl TetVerb {
 }
 
 /// An input that is a single array, and its name.
-fn array(input: &str) -> Result<(std::sync::Arc<dyn ArrayView>, Option<String>)> {
-    let source = tesselle::open(input)?.default_table()?;
+fn array(input: &str, driver: &Driver) -> Result<(std::sync::Arc<dyn ArrayView>, Option<String>)> {
+    let source = Opener::new().on(driver).open(input)?.default_table()?;
     let array = source.array().ok_or_else(|| {
         Error::invalid(format!("'{input}' is not one array")).hint("select one of its arrays with #NAME")
     })?;
@@ -134,9 +136,9 @@ fn add(
     driver: &Driver,
 ) -> Result<(Summary, String)> {
     settings.expect_only(&["chunk", "codec", "level", "checksum"])?;
-    let (array, own_name) = array(input)?;
+    let (array, own_name) = array(input, driver)?;
     let stem = || {
-        let last = input.split('#').next().unwrap_or(input).trim_end_matches('/').rsplit('/').next();
+        let last = Uri::split(input).0.trim_end_matches('/').rsplit('/').next();
         last.and_then(|last| last.split('.').next()).filter(|stem| !stem.is_empty()).map(str::to_owned)
     };
     let name = name.map(str::to_owned).or(own_name).or_else(stem).unwrap_or_else(|| "data".to_owned());
@@ -190,6 +192,6 @@ fn append(dataset: &str, input: &str, axis: Option<&str>, driver: &Driver) -> Re
             by_name.ok_or_else(|| Error::unknown_name("axis", text, known.iter().map(String::as_str)))?
         }
     };
-    let (array, _) = array(input)?;
+    let (array, _) = array(input, driver)?;
     Ok((location.path().to_owned(), tet::extend(&location, &name, axis, &*array, driver)?))
 }
