@@ -246,6 +246,10 @@ fn every_other_verb_ends_too() {
     fine(&["tatami", "collection", "add", &at("files"), "one.tatami", "two.tatami"]);
     let row = array_of(data.path(), "row.npy", [1, 1 << 15]);
     fine(&["convert", path(&row), &at("grid.tet")]);
+    let tiles = array_of(data.path(), "tiles.npy", [512, 1 << 15]);
+    fine(&["convert", path(&tiles), &at("tiles.tet"), "--set", "chunk=64,1024", "--set", "codec=zstd"]);
+    fine(&["convert", path(&tiles), &at("tiles.zarr"), "--set", "chunk=64,1024"]);
+    fine(&["convert", path(&tiles), &at("tiles.tiledb")]);
     array(data.path());
     let before = small_contents(data.path());
     for (number, call) in [
@@ -271,6 +275,17 @@ fn every_other_verb_ends_too() {
         "append @rows.csv @rows.tatami",
         "append @rows.csv @rows.tiledb",
         "convert @rows.tiledb @out.tiledb",
+        "repair @tiles.tet @out.tet",
+        "convert @tiles.tet @out.tet --set chunk=32,32",
+        "convert @tiles.zarr @out.zarr --set chunk=32,32",
+        "convert @tiles.tiledb @out.npy --columns value",
+        "convert @rows.tsfile @out.tsfile --set compression=ZSTD",
+        "convert @rows.csv @rows.tatami @out.parquet",
+        "cat @rows.csv -o @out.arrow",
+        "diff @tiles.tet @tiles.zarr",
+        "reduce @array.npy --op mean --axis 0 -o @out.npy",
+        "append @array.npy @tiles.tet",
+        "tiledb create @out.tiledb --like @rows.csv --set dims=time",
         #[cfg(feature = "sql")]
         "sql SELECT|sum(a.time*b.a)|FROM|'@rows.tatami'|a,'@rows.tatami'|b",
         #[cfg(feature = "sql")]
