@@ -159,13 +159,15 @@ def settings(options: Mapping[str, object]) -> list[tuple[str, str]]:
     return [(name, _text(value)) for name, value in options.items() if value is not None]
 
 
-def _text(value: object) -> str:
+def _text(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
         return value
     if isinstance(value, Mapping):
         return ",".join(f"{name}:{_text(inner)}" for name, inner in value.items())
+    if hasattr(value, "tolist"):  # numbers and arrays of numpy
+        return _text(value.tolist())
     if isinstance(value, Sequence):
         return ",".join(_text(inner) for inner in value)
     return str(value)
@@ -173,9 +175,18 @@ def _text(value: object) -> str:
 
 def attributes(metadata: Mapping[str, object] | None) -> list[tuple[str, str]]:
     """Returns metadata as names and JSON values."""
+    return [(str(name), _json(name, value)) for name, value in (metadata or {}).items()]
+
+
+def _json(name: object, value: object) -> str:
     import json
 
-    return [(name, json.dumps(value)) for name, value in (metadata or {}).items()]
+    def plain(inner: Any) -> Any:
+        if hasattr(inner, "tolist"):  # numbers and arrays of numpy
+            return inner.tolist()
+        raise InvalidCall(f"the metadata {name!r} has no JSON form: it is, or contains, {type(inner).__name__}")
+
+    return json.dumps(value, default=plain)
 
 
 def types(wanted: Mapping[str, str] | str | None) -> str | None:

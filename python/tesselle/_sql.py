@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from . import _native
+from ._container import Container
 from ._options import opening
 from ._partners import pyarrow_for
 from ._rows import Rows, Schema
@@ -77,6 +78,8 @@ def sql(query: str, **tables: Any) -> Result:
     """
     session = _native.Session(opening())
     for name, table in tables.items():
+        if isinstance(table, Container):
+            table = table.table()
         whole = table._native.whole_table() if isinstance(table, Scan) else getattr(table, "_native", None)
         if isinstance(whole, _native.Table):
             session.register_table(name, whole)

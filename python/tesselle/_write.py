@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from . import _native
+from ._container import Container
 from ._errors import DataError, Error, InvalidCall
 from ._options import Uri, attributes, names, opening, path, settings, types
 from ._partners import pyarrow_for
@@ -34,7 +35,7 @@ def write(
 
     Args:
         data: anything with ``__arrow_c_stream__`` or ``__arrow_c_array__`` (pyarrow, polars, pandas, duckdb, …), a
-            lazy frame, a pyarrow dataset, a dictionary of columns, a list of rows, a numpy array, an xarray ``DataArray`` or
+            series, a lazy frame, a pyarrow dataset, a dictionary of columns, a list of rows, a numpy array, an xarray ``DataArray`` or
             ``Dataset``; or an iterator of tables, frames or batches, each of which is taken when it is written.
         uri: where to write; its ending determines the format.
         format: the format, where the ending does not name it.
@@ -74,6 +75,8 @@ def write(
                 target["settings"].append(("bool", "true"))
             else:
                 lost.append("truth values: the cells are stored as the numbers 0 and 1 of the type uint8")
+        if _is_masked(data):
+            lost.append("the mask: masked cells are stored with the values below it")
         done = _native.write_array(*cells(data), target)
     else:
         done = _native.write_rows(arrow_of(data), target)
@@ -133,6 +136,13 @@ def _is_bool(data: Any) -> bool:
     return bool(numpy.asarray(data).dtype == bool)
 
 
+def _is_masked(data: Any) -> bool:
+    """Whether cells of an array are masked."""
+    import numpy
+
+    return bool(numpy.ma.is_masked(data))
+
+
 def _speaks_arrow(data: Any) -> bool:
     return hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__")
 
@@ -159,17 +169,22 @@ def cells(data: Any, name: str = "") -> tuple[Any, str, list[int], list[str] | N
         what = f"the array {name!r}" if name else "an array"
         raise TypeError(f"{what} of {array.dtype} cannot be written; cast it to a number type")
     array = numpy.ascontiguousarray(array, array.dtype.newbyteorder("<"))
+    # What h5py calls dims are no names.
     dims = getattr(data, "dims", None)
-    axes = None if dims is None else [str(name) for name in dims]
+    axes = [str(name) for name in dims] if isinstance(dims, tuple) else None
     return array.reshape(-1).view(numpy.uint8), _NAMES[kind], list(numpy.shape(data)), axes
 
 
 def arrow_of(data: Any) -> Any:
     """Returns the data as something that speaks Arrow; what does not, goes through pyarrow."""
-    if _speaks_arrow(data):
-        return data
+    if isinstance(data, Container):
+        return data.table()
+    if hasattr(data, "to_frame") and not hasattr(data, "columns"):  # a series of pandas or polars
+        data = data.to_frame()
     if hasattr(data, "collect") and hasattr(data, "collect_schema"):  # a lazy frame of polars
-        return data.collect()
+        data = data.collect()
+    if _speaks_arrow(data):
+        return _without_extra_buffers(data)
     if hasattr(data, "scanner"):  # a dataset of pyarrow
         return data.scanner().to_reader()
     if isinstance(data, (str, bytes)) or not (hasattr(data, "__iter__") or hasattr(data, "columns")):
@@ -180,6 +195,15 @@ def arrow_of(data: Any) -> Any:
     if isinstance(data, Mapping):
         return pyarrow.table(dict(data))
     return _joined(iter(data), pyarrow)
+
+
+def _without_extra_buffers(data: Any) -> Any:
+    """Returns a frame of polars without the buffers that it has for nulls without a type, where Arrow has none."""
+    types = getattr(getattr(data, "schema", None), "dtypes", None)
+    kinds: Any = types() if callable(types) else ()
+    if not any("Null" in str(kind) for kind in kinds):
+        return data
+    return pyarrow_for("a frame with a column of nulls only").table(data)
 
 
 def _joined(parts: Iterator[Any], pyarrow: Any) -> Any:

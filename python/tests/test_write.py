@@ -71,6 +71,41 @@ def test_parts_are_taken_one_by_one(kind: str, tmp_path: pathlib.Path) -> None:
     assert ts.scan(tmp_path / "rows.parquet").count() == 3
 
 
+def test_series_containers_and_columns_of_nulls(tmp_path: pathlib.Path) -> None:
+    for series in (polars.Series("a", [1, 2]), pandas.Series([1, 2], name="a")):
+        ts.write(series, tmp_path / "series.parquet", overwrite=True)
+        assert ts.scan(tmp_path / "series.parquet").to_arrow().to_pydict() == {"a": [1, 2]}
+        assert ts.sql("SELECT sum(a) FROM t", t=series).fetchall() == [(3,)]
+    container = ts.open(tmp_path / "series.parquet")
+    assert ts.sql("SELECT sum(a) FROM t", t=container).fetchall() == [(3,)]
+    assert ts.write(container, tmp_path / "copy.tatami")["rows"] == 2
+    # Polars gives such columns a buffer that Arrow does not have.
+    nulls = polars.DataFrame({"a": [1, 2], "n": [None, None], "l": [[None], []]})
+    for frame in (nulls, nulls.lazy()):
+        ts.write(frame, tmp_path / "nulls.parquet", overwrite=True)
+        assert ts.scan(tmp_path / "nulls.parquet").to_polars().equals(nulls)
+        assert ts.sql("SELECT count(*), count(n) FROM t", t=frame).fetchall() == [(2, 0)]
+
+
+def test_categories_come_back(tmp_path: pathlib.Path) -> None:
+    words = ["x", None, "y", "x"]
+    frame = polars.DataFrame(
+        {
+            "time": range(4),
+            "category": polars.Series(words, dtype=polars.Categorical),
+            "enum": polars.Series(words, dtype=polars.Enum(["y", "x"])),
+        }
+    )
+    for ending in ("parquet", "arrow", "tatami", "tsfile", "tiledb", "csv", "jsonl"):
+        path = tmp_path / f"words.{ending}"
+        ts.write(frame, path, **{"tsfile": {"device": "root.d"}, "tiledb": {"dims": ["time"]}}.get(ending, {}))  # type: ignore[arg-type]
+        found = ts.scan(path).to_arrow()
+        assert found["category"].to_pylist() == found["enum"].to_pylist() == words, ending
+    pandas_frame = pandas.DataFrame({"category": pandas.Categorical(words)})
+    ts.write(pandas_frame, tmp_path / "pandas.parquet")
+    assert ts.scan(tmp_path / "pandas.parquet").to_arrow()["category"].to_pylist() == words
+
+
 def test_parts_that_are_no_tables(tmp_path: pathlib.Path) -> None:
     with pytest.raises(ts.InvalidCall, match="no rows"):
         ts.write(iter([]), tmp_path / "none.parquet")
@@ -92,6 +127,8 @@ def test_settings_are_keywords(tmp_path: pathlib.Path) -> None:
     assert ts.open(tmp_path / "a.tet").chunks()[0]["codec"] == "zstd"
     ts.write(cells, tmp_path / "b.tet", chunk="10,5")
     assert ts.open(tmp_path / "b.tet").table().array().chunks == (10, 5)
+    ts.write(cells, tmp_path / "b.tet", chunk=numpy.array([4, 5]), level=numpy.int64(3), codec="zstd", overwrite=True)
+    assert ts.open(tmp_path / "b.tet").table().array().chunks == (4, 5)
     rows = {"y": [1, 5, 9], "x": [2, 2, 8], "v": [0.5, 1.5, 2.5]}
     ts.write(rows, tmp_path / "c.tiledb", dims=["y", "x"], filters_v="zstd")
     info = ts.open(tmp_path / "c.tiledb").info()
@@ -107,6 +144,11 @@ def test_metadata_is_kept(tmp_path: pathlib.Path) -> None:
         assert ts.open(path).metadata["unit"] == "m", ending
     ts.write(numpy.zeros((2, 2), "f4"), tmp_path / "m.tet", metadata={"unit": "m"})
     assert ts.open(tmp_path / "m.tet").table().attrs["unit"] == "m"
+    numbers: dict[Any, Any] = {"scale": numpy.float32(1.5), "levels": numpy.arange(3), 5: True}
+    ts.write(numpy.zeros((2, 2)), tmp_path / "n.zarr", metadata=numbers)
+    assert ts.open(tmp_path / "n.zarr").table().attrs == {"scale": 1.5, "levels": [0, 1, 2], "5": True}
+    with pytest.raises(ts.InvalidCall, match="'raw' has no JSON form"):
+        ts.write({"v": [1]}, tmp_path / "o.tatami", metadata={"raw": [b"x"]})
 
 
 def test_nothing_is_left_of_a_write_that_fails(tmp_path: pathlib.Path) -> None:
@@ -144,6 +186,26 @@ def test_convert(plant, tmp_path: pathlib.Path) -> None:  # type: ignore[no-unty
     ts.convert(path, tmp_path / "r.parquet", progress=bar)
     assert bar.n == bar.total > 0
     ts.convert(path, tmp_path / "s.parquet", progress=True)
+
+
+def test_arrays_of_others(tmp_path: pathlib.Path) -> None:
+    class Proxies:
+        """What h5py has for the axes of a dataset."""
+
+        def __iter__(self) -> Any:
+            return iter([object(), object()])
+
+    class Stored:
+        dims = Proxies()
+
+        def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+            return numpy.arange(6.0).reshape(2, 3)
+
+    ts.write(Stored(), tmp_path / "stored.tet")
+    assert ts.open(tmp_path / "stored.tet").table().array().dims == ("i0", "i1")
+    masked = numpy.ma.array([1.0, 2.0], mask=[False, True])
+    assert "the mask" in ts.write(masked, tmp_path / "masked.npy")["metadata"]["lost"][0]
+    assert ts.write(numpy.ma.array([1.0, 2.0]), tmp_path / "plain.npy")["metadata"]["lost"] == []
 
 
 def test_times_of_python_and_pandas(tmp_path: pathlib.Path) -> None:
