@@ -33,7 +33,7 @@ class Dataset(pyarrow.dataset.FileSystemDataset):  # type: ignore[misc, unused-i
         # The C++ object has the same rows: code that reads it directly gets them, without what is pushed down here.
         format = pyarrow.dataset.IpcFileFormat()
         files = pyarrow.fs.PyFileSystem(_Fragments([(scan, filter)]))
-        super().__init__([format.make_fragment("0", files)], scan.schema.to_arrow(), format, files)
+        super().__init__([format.make_fragment("0", files)], _without_views(scan.schema.to_arrow()), format, files)
 
     def scanner(  # type: ignore[override, unused-ignore]
         self,
@@ -107,7 +107,7 @@ def _scanner(
     options: dict[str, Any],
 ) -> pyarrow.dataset.Scanner:
     """Returns a scanner that reads what it needs."""
-    schema = scan.schema.to_arrow()
+    schema = _without_views(scan.schema.to_arrow())
     pushed, tested = (None, set[str]()) if filter is None else to_sql(filter, schema)
     chosen = _chosen(columns, schema)
     read = schema.names
@@ -123,7 +123,35 @@ def _scanner(
         options["batch_size"] = batch_size
     # Not an iterator of Python: the threads of pyarrow still read when the interpreter ends, and would wait for it forever.
     rows: Any = narrow
-    return pyarrow.dataset.Scanner.from_batches(pyarrow.RecordBatchReader.from_stream(rows), **options)
+    reader = pyarrow.RecordBatchReader.from_stream(rows)
+    known = _without_views(reader.schema)
+    if known != reader.schema:
+        reader = reader.cast(known)
+    return pyarrow.dataset.Scanner.from_batches(reader, **options)
+
+
+def _without_views(schema: pyarrow.Schema) -> pyarrow.Schema:
+    """Returns the schema with plain strings for views, which most functions of pyarrow do not know."""
+    fields = [field.with_type(_without_view(field.type)) for field in schema]
+    return pyarrow.schema(fields).with_metadata(schema.metadata)
+
+
+def _without_view(kind: Any) -> Any:
+    types = pyarrow.types
+    if types.is_string_view(kind):
+        return pyarrow.string()
+    if types.is_binary_view(kind):
+        return pyarrow.binary()
+    if types.is_dictionary(kind):
+        return pyarrow.dictionary(kind.index_type, _without_view(kind.value_type), kind.ordered)
+    if types.is_struct(kind):
+        return pyarrow.struct([field.with_type(_without_view(field.type)) for field in kind])
+    if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
+        item = kind.value_field.with_type(_without_view(kind.value_type))
+        if types.is_fixed_size_list(kind):
+            return pyarrow.list_(item, kind.list_size)
+        return pyarrow.large_list(item) if types.is_large_list(kind) else pyarrow.list_(item)
+    return kind
 
 
 def _chosen(columns: Any, schema: pyarrow.Schema) -> set[str] | None:

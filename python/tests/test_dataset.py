@@ -9,6 +9,7 @@ import sys
 import textwrap
 from typing import Any
 
+import polars
 import pyarrow
 import pyarrow.compute as pc
 import pyarrow.dataset
@@ -202,6 +203,26 @@ def test_a_list_of_doubles_selects_floats(tmp_path: pathlib.Path) -> None:
         for column in ("half", "full"):
             condition = pc.field(column).isin(values)
             assert dataset.to_table(filter=condition).equals(table.filter(condition)), str(condition)
+
+
+def test_strings_of_polars_are_filtered(tmp_path: pathlib.Path) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    names = [None if i % 7 == 0 else f"name {i % 50}" for i in range(1000)]
+    frame = polars.DataFrame({"id": range(1000), "name": names, "words": [[name, "x"] for name in names]})
+    path = tmp_path / "rows.parquet"
+    ts.write(frame, path)
+    assert ts.scan(path).to_arrow().schema.field("name").type == pyarrow.string_view()
+    dataset = ts.dataset(path)
+    named = frame.filter(polars.col("name") == "name 3")
+    for condition in (pc.field("name") == "name 3", pc.field("name").isin(["name 3"])):
+        assert polars.DataFrame(dataset.to_table(filter=condition)).equals(named)
+    assert dataset.to_table(["name", "words"], pc.field("id") > 990).num_rows == 9
+    assert dataset.take([5, 3])["name"].to_pylist() == ["name 5", "name 3"]
+    assert dataset.sort_by([("name", "descending"), ("id", "ascending")]).head(1)["id"].to_pylist() == [9]
+    assert sum(part.to_table(filter=pc.field("name") == "name 3").num_rows for part in dataset.get_fragments()) == named.height
+    assert duckdb.sql("SELECT name FROM dataset WHERE id = 993").fetchall() == [("name 43",)]
+    found = polars.scan_pyarrow_dataset(dataset).filter(polars.col("id") > 990).collect()
+    assert found["name"].to_list() == names[991:]
 
 
 def test_dictionaries_and_empty_tables(tmp_path: pathlib.Path) -> None:
