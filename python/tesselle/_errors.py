@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from errno import ENOENT
+from typing import Any
+
 
 class Error(Exception):
     """Something the engine refused or could not do.
@@ -50,6 +53,11 @@ class Error(Exception):
 
 class NotFound(Error, FileNotFoundError):
     """A file that does not exist."""
+
+    def __init__(self, message: str, *, file: str | None = None, **fields: Any) -> None:
+        super().__init__(message, file=file, **fields)
+        # What programs look at that handle such errors of any origin.
+        self.errno, self.strerror, self.filename = ENOENT, message, file
 
 
 class InvalidCall(Error, ValueError):

@@ -6,6 +6,7 @@ ranges, and ``list`` of a folder as names and whether they are folders.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
@@ -49,6 +50,8 @@ def place(uri: Any, store: Any, storage_options: Mapping[str, Any] | None = None
     if storage_options and (is_file or is_named):
         raise InvalidCall("storage_options= are for names; an open file has its own")
     if is_file:
+        if isinstance(uri, io.TextIOBase):
+            raise TypeError("a file is read as bytes; open it with mode 'rb'")
         file = _File(uri)
         return Place(file, file.name)
     # Files of fsspec that are not open yet, and its paths, say where they are.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import pathlib
 import pickle
 import subprocess
@@ -21,6 +22,8 @@ def test_a_missing_file(tmp_path: pathlib.Path) -> None:
         error = raised.value
         assert isinstance(error, ts.NotFound) and isinstance(error, ts.Error)
         assert "ran.tet" in str(error)
+        again = pickle.loads(pickle.dumps(error))
+        assert error.errno == again.errno == errno.ENOENT and str(error.filename).endswith("ran.tet")
 
 
 def test_fields_and_plain_form(tmp_path: pathlib.Path) -> None:

@@ -31,6 +31,12 @@ def test_open_files_and_buffers(field, pages, plant) -> None:  # type: ignore[no
     assert polars.DataFrame(container.table()).height == 5000 and pyarrow.table(container.table()).num_rows == 5000
 
 
+def test_a_file_of_text_is_refused(field) -> None:  # type: ignore[no-untyped-def]
+    for file in (open(field[0], encoding="latin-1"), io.StringIO("text")):
+        with file, pytest.raises(TypeError, match="'rb'"):
+            ts.open(file)
+
+
 def test_file_objects_stay_in_their_process(pages) -> None:  # type: ignore[no-untyped-def]
     container = ts.open(io.BytesIO(pathlib.Path(pages[0]).read_bytes()))
     for held in (container, container.table(), container.table().scan()):
