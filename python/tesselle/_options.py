@@ -156,7 +156,12 @@ def whole(keyword: str, value: Any) -> int | None:
 
 def settings(options: Mapping[str, object]) -> list[tuple[str, str]]:
     """Returns keywords as settings of a format: ``chunk=(10, 7)`` is the string ``10,7``."""
-    return [(name, _text(value)) for name, value in options.items() if value is not None]
+    return [(name, _setting(name, value)) for name, value in options.items() if value is not None]
+
+
+def _setting(name: str, value: Any) -> str:
+    is_range = name.startswith(("domain_", "box_")) and isinstance(value, (tuple, list)) and len(value) == 2
+    return ":".join(map(_text, value)) if is_range else _text(value)
 
 
 def _text(value: Any) -> str:
@@ -164,6 +169,8 @@ def _text(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, str):
         return value
+    if isinstance(value, bytes):  # a key, as itself or in its text form
+        return value.decode() if value.startswith(b"hex:") else f"hex:{value.hex()}"
     if isinstance(value, Mapping):
         return ",".join(f"{name}:{_text(inner)}" for name, inner in value.items())
     if hasattr(value, "tolist"):  # numbers and arrays of numpy

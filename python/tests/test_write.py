@@ -129,6 +129,12 @@ def test_settings_are_keywords(tmp_path: pathlib.Path) -> None:
     assert ts.open(tmp_path / "b.tet").table().array().chunks == (10, 5)
     ts.write(cells, tmp_path / "b.tet", chunk=numpy.array([4, 5]), level=numpy.int64(3), codec="zstd", overwrite=True)
     assert ts.open(tmp_path / "b.tet").table().array().chunks == (4, 5)
+    key = bytes(range(32))
+    for form in (key, f"hex:{key.hex()}", f"hex:{key.hex()}".encode()):
+        ts.write(cells, tmp_path / "secret.tiledb", key=form, overwrite=True)
+        assert numpy.array_equal(ts.open(tmp_path / "secret.tiledb", key=key).table()[...], cells)
+    ts.write({"x": [1], "v": [0.5]}, tmp_path / "wide.tiledb", dims="x", domain_x=(-5, 9))
+    assert ts.append({"x": [-5, 9], "v": [1.5, 2.5]}, tmp_path / "wide.tiledb")["rows"] == 2
     rows = {"y": [1, 5, 9], "x": [2, 2, 8], "v": [0.5, 1.5, 2.5]}
     ts.write(rows, tmp_path / "c.tiledb", dims=["y", "x"], filters_v="zstd")
     info = ts.open(tmp_path / "c.tiledb").info()
