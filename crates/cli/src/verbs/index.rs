@@ -74,6 +74,9 @@ impl Index {
             }
         }
         let driver = resources.driver()?.with_progress(Bar::new(""));
+        if self.update && self.id.is_none() {
+            self.expect_ids(&driver)?;
+        }
         let options = IndexOptions::text(self.text.clone())
             .with_stored(self.stored.clone())
             .with_id(self.id.clone())
@@ -102,6 +105,22 @@ impl Index {
             ));
         }
         Ok(Outcome::Fine)
+    }
+
+    /// Fails if the ids of the documents would be the numbers of their rows: an update would delete other documents that
+    /// have these numbers.
+    fn expect_ids(&self, driver: &Driver) -> Result<()> {
+        let schema = self.read.opener(self.table.as_deref())?.on(driver).open_table(&self.input)?.schema();
+        let is_url = |name: &String| name == "url";
+        let has_url =
+            self.text.iter().any(is_url) || self.stored.as_ref().is_none_or(|s| s.iter().any(is_url));
+        if schema.index_of("doc_id").is_ok() || has_url && schema.index_of("url").is_ok() {
+            return Ok(());
+        }
+        Err(Error::invalid(
+            "an update replaces documents by their ids, but the input has neither 'doc_id' nor 'url'",
+        )
+        .hint("name the column of the ids with --id"))
     }
 }
 

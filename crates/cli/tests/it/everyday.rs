@@ -206,6 +206,8 @@ fn conditions_are_those_of_sql() {
         ("at < '1970-01-01T00:00:02.5'", "1 2"),
         ("id < '3' OR price = '4.50'", "1 2 6"),
         ("-id < -7", "8"),
+        ("id <> 4 AND 8 / (id - 4) > 1", "5 6 7 8"),
+        ("8 / (id - 4) > 1 AND id <> 4", "5 6 7 8"),
         ("coalesce(name, 'none') = 'none'", "3 6"),
     ] {
         let rows = fine(&["cat", &source, "--where", condition, "--columns", "id", "--as", "csv"]);

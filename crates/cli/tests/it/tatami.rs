@@ -307,6 +307,27 @@ fn a_segment_with_other_columns_does_not_become_a_member() {
     assert_eq!(titles(&json_of(&["search", path(&crawl), "bridge"])), ["One"]);
 }
 
+/// Documents without ids get the numbers of their rows, which other documents have too.
+#[test]
+fn documents_without_ids_replace_no_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let crawl = folder.path().join("crawl");
+    std::fs::create_dir(&crawl).unwrap();
+    let (old, new) = (folder.path().join("old.csv"), folder.path().join("new.csv"));
+    std::fs::write(&old, "key,title\na,river\nb,stone\n").unwrap();
+    std::fs::write(&new, "key,title\nc,bridge\n").unwrap();
+    let (first, second) = (crawl.join("first.tatami"), crawl.join("second.tatami"));
+    fine(&["index", path(&old), path(&first), "--text", "title"]);
+    fine(&["tatami", "collection", "add", path(&crawl), "first.tatami"]);
+    let update = ["index", path(&new), path(&second), "--text", "title", "--update"];
+    let out = tess(&update);
+    assert_eq!(out.status.code(), Some(2));
+    assert!(String::from_utf8(out.stderr).unwrap().contains("name the column of the ids with --id"));
+    assert!(!second.exists());
+    fine(&[&update[..], &["--id", "key"]].concat());
+    assert_eq!(titles(&json_of(&["search", path(&crawl), "river stone bridge"])).len(), 3);
+}
+
 #[test]
 fn a_merge_replaces_leftovers_of_a_crash_on_request() {
     let folder = tempfile::tempdir().unwrap();

@@ -117,7 +117,7 @@ fn fold(
 }
 
 /// Custom conditions come last, and see only rows that no other condition has excluded, if these
-/// are few.
+/// are few or if they fail for others: `n <> 0 AND 1 / n > 2` divides by no zero.
 fn all_of(parts: &[Predicate], batch: &RecordBatch, coded: &[&str]) -> Result<BooleanArray> {
     let rows = batch.num_rows();
     let own = parts.iter().filter(|part| !part.has_custom()).map(|part| part.evaluate_coded(batch, coded));
@@ -128,10 +128,10 @@ fn all_of(parts: &[Predicate], batch: &RecordBatch, coded: &[&str]) -> Result<Bo
         if left == 0 {
             break;
         }
-        let part = if left > rows / 2 {
-            part.evaluate_coded(batch, coded)?
-        } else {
-            evaluate_some(part, batch, &open, coded)?
+        let all = if left > rows / 2 { part.evaluate_coded(batch, coded).ok() } else { None };
+        let part = match all {
+            Some(mask) => mask,
+            None => evaluate_some(part, batch, &open, coded)?,
         };
         sum = arrow_kleene_and(&sum, &part);
     }

@@ -39,6 +39,7 @@ fn check_statement(statement: &mut Statement, is_scalar: &dyn Fn(&str) -> bool) 
     let flow = match statement {
         Statement::Statement(inner) => {
             rewrite::show_tables(inner)?;
+            rewrite::show_columns(inner)?;
             inner.visit(&mut pass)
         }
         Statement::CopyTo(copy) => match &mut copy.source {

@@ -21,12 +21,29 @@ pub(super) fn show_tables(statement: &mut SqlStatement) -> Result<()> {
     if show_options.show_in.is_some() || show_options.filter_position.is_some() {
         return Ok(());
     }
-    let parsed = DFParser::parse_sql(TABLES).map_err(ours)?.pop_front();
-    let Some(Statement::Statement(query)) = parsed else {
-        return Err(Error::internal("the list of tables is not a query"));
-    };
-    *statement = *query;
+    *statement = parsed(TABLES)?;
     Ok(())
+}
+
+/// `SHOW COLUMNS FROM t` is `DESCRIBE t`: the tables that describe the session do not list files.
+pub(super) fn show_columns(statement: &mut SqlStatement) -> Result<()> {
+    let SqlStatement::ShowColumns { extended: false, full: false, show_options } = &*statement else {
+        return Ok(());
+    };
+    if show_options.filter_position.is_some() {
+        return Ok(());
+    }
+    let table = show_options.show_in.as_ref().and_then(|place| place.parent_name.as_ref());
+    let Some(table) = table else { return Ok(()) };
+    *statement = parsed(&format!("DESCRIBE {table}"))?;
+    Ok(())
+}
+
+fn parsed(sql: &str) -> Result<SqlStatement> {
+    match DFParser::parse_sql(sql).map_err(ours)?.pop_front() {
+        Some(Statement::Statement(statement)) => Ok(*statement),
+        _ => Err(Error::internal(format!("'{sql}' is not a statement of SQL"))),
+    }
 }
 
 /// `FROM t` without `SELECT` selects all columns.

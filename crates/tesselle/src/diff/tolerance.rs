@@ -42,7 +42,8 @@ impl Tolerance {
         let apart = (a - b).abs();
         match self {
             Self::Absolute(most) => apart <= most,
-            Self::Relative(part) => apart <= part * a.abs().max(b.abs()),
+            // Any part of infinity is infinite.
+            Self::Relative(part) => apart.is_finite() && apart <= part * a.abs().max(b.abs()),
         }
     }
 
@@ -80,5 +81,7 @@ mod tests {
         assert!(Tolerance::Relative(0.01).holds(1000.0, 1009.0));
         assert!(!Tolerance::Relative(0.01).holds(1000.0, 1011.0));
         assert!(!Tolerance::Absolute(1.0).holds(f64::NAN, 0.0));
+        assert!(!Tolerance::Relative(0.1).holds(f64::INFINITY, 5.0));
+        assert!(!Tolerance::Relative(0.1).holds(f64::INFINITY, f64::NEG_INFINITY));
     }
 }
