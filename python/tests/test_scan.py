@@ -117,11 +117,28 @@ def test_parts_give_every_row_once(n: int, pages, field, plant) -> None:  # type
 
 def test_a_part_of_a_file_that_changed_is_refused(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "changing.tatami"
-    ts.write({"id": list(range(4000))}, path, row_group_rows=1000)
-    parts = [pickle.dumps(part) for part in ts.scan(path).splits(2)]
-    ts.write({"id": list(range(9000))}, path, row_group_rows=1000, overwrite=True)
+    for uri in (path, tmp_path / "*.tatami", tmp_path):
+        # Other rows, but as many in as many tasks.
+        ts.write({"id": list(range(4000))}, path, row_group_rows=1000, overwrite=True)
+        split = ts.scan(uri).splits(2)
+        kept = [pickle.dumps(part) for part in split]
+        assert pickle.loads(kept[1]).to_arrow()["id"][0].as_py() == 2000
+        ts.write({"id": list(range(5000, 9000))}, path, row_group_rows=1000, overwrite=True)
+        for part in kept:
+            with pytest.raises(ts.InvalidCall, match="changed"):
+                pickle.loads(part).to_arrow()
+        # Here the file is still open.
+        assert split[1].to_arrow()["id"][0].as_py() == 2000
+
+
+def test_a_part_of_an_earlier_state_stays_readable(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "growing.tiledb"
+    ts.write({"id": list(range(100))}, path, dims=["id"], domain_id="0:999", kind="sparse")
+    now, then = ([pickle.dumps(part) for part in ts.scan(path, at=at).splits(1)] for at in (None, 1 << 50))
+    ts.append({"id": list(range(100, 200))}, path)
     with pytest.raises(ts.InvalidCall, match="changed"):
-        pickle.loads(parts[1]).to_arrow()
+        pickle.loads(now[0]).count()
+    assert pickle.loads(then[0]).count() == 200
 
 
 def test_explain_says_what_is_skipped(pages) -> None:  # type: ignore[no-untyped-def]

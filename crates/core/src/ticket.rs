@@ -24,6 +24,9 @@ pub struct ScanTicket {
     pub scan: Scan,
     /// The part of the scan; `None` is all of it.
     pub part: Option<Part>,
+    /// What [`Location::stamp`](crate::Location::stamp) was when the scan was split: a part belongs to that state of the files.
+    #[serde(default)]
+    pub stamp: Option<u64>,
     between: Option<(u64, u64)>,
     raw: bool,
     text_as_binary: bool,
@@ -48,6 +51,7 @@ impl ScanTicket {
             format: None,
             scan,
             part: None,
+            stamp: None,
             between: options.between,
             raw: options.raw,
             text_as_binary: options.text_as_binary,
@@ -138,12 +142,13 @@ mod tests {
         };
         let mut ticket = ScanTicket::new("a#b", scan, &options);
         ticket.part = Some(Part { start: 1, end: 2, of: 3 });
+        ticket.stamp = Some(u64::MAX);
         let text = ticket.to_text().unwrap();
         assert!(!text.contains("secret"));
         let back = ScanTicket::from_text(&text).unwrap();
         // NaN is not equal to itself; the serialized form is.
         assert_eq!(back.to_text().unwrap(), text);
-        assert_eq!(back.part, ticket.part);
+        assert_eq!((back.part, back.stamp), (ticket.part, ticket.stamp));
         let read = |source: &str| {
             assert_eq!(source, "lower(name) LIKE 'a%'");
             Ok(Predicate::Always(true))

@@ -30,6 +30,8 @@ pub(crate) struct Source {
     options: OpenOptions,
     /// The storage that the uri is a path in, where Python provides it.
     store: Option<Arc<Py<PyAny>>>,
+    /// What the files are, if the table must be of this state of them.
+    stamp: Option<u64>,
     opened: Arc<OnceLock<Arc<dyn Table>>>,
 }
 
@@ -40,7 +42,8 @@ impl Source {
         format: Option<&str>,
         options: OpenOptions,
     ) -> Self {
-        Self { uri, table, format: format.map(str::to_owned), options, store: None, opened: Arc::default() }
+        let format = format.map(str::to_owned);
+        Self { uri, table, format, options, store: None, stamp: None, opened: Arc::default() }
     }
 
     /// In a storage that Python provides.
@@ -79,15 +82,9 @@ impl Source {
         long(py, move |driver| match store {
             None => opener.on(driver).open(&uri),
             Some(store) => {
-                let storage: Arc<dyn Storage> = Arc::new(PythonStore::new(store));
-                let (path, table) = match Uri::split(&uri) {
-                    // A path that exists wins over a table.
-                    (path, Some(table)) if storage.kind(&uri)?.is_none() => (path, Some(table)),
-                    _ => (uri.as_str(), None),
-                };
-                let location = Location::new(storage, path);
+                let (location, table) = place(store, &uri)?;
                 if !location.exists()? {
-                    return Err(tesselle::Error::missing(path));
+                    return Err(tesselle::Error::missing(location.path()));
                 }
                 let table = opener.table_name().or(table).map(str::to_owned);
                 opener.table(table).on(driver).open_at(location)
@@ -112,8 +109,37 @@ impl Source {
                 long(py, move |driver| opener.on(driver).open_all(&uri))?
             }
         };
+        // Not before the table is open: files may change until then.
+        if self.stamp.is_some() && self.stamp != self.stamp_now(py)? {
+            let changed = tesselle::Error::invalid("the data has changed since the scan was split");
+            return Err(raise(&changed.hint("split it again")));
+        }
         Ok(Arc::clone(self.opened.get_or_init(|| table)))
     }
+
+    /// What the files are now; nothing where an earlier state is read, which stays the same.
+    fn stamp_now(&self, py: Python<'_>) -> PyResult<Option<u64>> {
+        if self.options.between.is_some() {
+            return Ok(None);
+        }
+        let (uri, store, opener) = (self.uri.clone(), self.store.clone(), self.opener());
+        long(py, move |_| match store {
+            None => opener.stamp(&uri),
+            Some(store) => place(store, &uri)?.0.stamp(),
+        })
+        .map(Some)
+    }
+}
+
+/// The place of a container in a storage of Python, and the table that the uri names.
+fn place(store: Arc<Py<PyAny>>, uri: &str) -> tesselle::Result<(Location, Option<&str>)> {
+    let storage: Arc<dyn Storage> = Arc::new(PythonStore::new(store));
+    let (path, table) = match Uri::split(uri) {
+        // A path that exists wins over a table.
+        (path, Some(table)) if storage.kind(uri)?.is_none() => (path, Some(table)),
+        _ => (uri, None),
+    };
+    Ok((Location::new(storage, path), table))
 }
 
 /// What is wanted of a table: what `tesselle.Table.scan` makes of its arguments.
@@ -178,7 +204,8 @@ impl Scan {
         let fail = |error: tesselle::Error| raise(&error);
         let ticket = ScanTicket::from_text(plain).map_err(fail)?;
         let options = ticket.options().map_err(fail)?.with_key(secret(key.as_deref())?);
-        let source = Source::new(ticket.uri, ticket.table, ticket.format.as_deref(), options).in_store(store);
+        let source = Source::new(ticket.uri, ticket.table, ticket.format.as_deref(), options);
+        let source = Source { stamp: ticket.stamp, ..source.in_store(store) };
         let mut scan = ticket.scan;
         let predicate = scan.predicate.take().map(|predicate| predicate.resolve(&tesselle_sql::condition));
         scan.predicate = predicate.transpose().map_err(fail)?;
@@ -190,7 +217,7 @@ impl Scan {
         let mut ticket = ScanTicket::new(&self.source.uri, self.scan.clone(), &self.source.options);
         ticket.table.clone_from(&self.source.table);
         ticket.format.clone_from(&self.source.format);
-        ticket.part = self.part;
+        (ticket.part, ticket.stamp) = (self.part, self.source.stamp);
         ticket.to_text().map_err(|error| raise(&error))
     }
 
@@ -305,7 +332,8 @@ impl Scan {
         let table = self.source.table(py)?;
         let scan = self.scan.clone();
         let parts = long(py, move |_| driver::split(&*table, &scan, parts))?;
-        let part = |part| Self { source: self.source.clone(), scan: self.scan.clone(), part: Some(part) };
+        let source = Source { stamp: self.source.stamp_now(py)?, ..self.source.clone() };
+        let part = |part| Self { source: source.clone(), scan: self.scan.clone(), part: Some(part) };
         Ok(parts.into_iter().map(part).collect())
     }
 }

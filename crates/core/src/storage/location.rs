@@ -1,5 +1,6 @@
 //! A path together with the storage it is on.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
@@ -125,6 +126,35 @@ impl Location {
         self.storage.list(&self.path)
     }
 
+    /// A number that changes when the file does. That of a folder covers the names and files in it and in its folders, and the
+    /// names in those: containers that are folders give new names to what changes.
+    pub fn stamp(&self) -> Result<u64> {
+        match self.kind()? {
+            Some(EntryKind::Folder) => self.stamp_of_folder(2),
+            _ => self.storage.stamp(&self.path),
+        }
+    }
+
+    fn stamp_of_folder(&self, levels: usize) -> Result<u64> {
+        let mut hasher = DefaultHasher::new();
+        for entry in self.list()? {
+            entry.name.hash(&mut hasher);
+            let inside = self.join(&entry.name);
+            let stamp = match entry.kind {
+                EntryKind::File => self.storage.stamp(&inside.path),
+                EntryKind::Folder if levels > 1 => inside.stamp_of_folder(levels - 1),
+                _ => continue,
+            };
+            match stamp {
+                Ok(stamp) => stamp.hash(&mut hasher),
+                // It was removed meanwhile, which changes the folder.
+                Err(error) if error.is_missing() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(hasher.finish())
+    }
+
     /// Excludes other writers until the lock is dropped; see [`Storage::lock`].
     pub fn lock(&self, wait: Duration) -> Result<Lock> {
         self.storage.lock(&self.path, wait)
@@ -146,8 +176,51 @@ impl Location {
     }
 }
 
+/// A number for a value, the same in every process.
+pub(super) fn digest(value: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
 impl std::fmt::Display for Location {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stamp_is_that_of_one_state() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = Location::local(folder.path()).unwrap();
+        let write = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            let staged = folder.path().join("staged");
+            std::fs::write(&staged, text).unwrap();
+            std::fs::rename(staged, path).unwrap();
+        };
+        write("a", "one");
+        write("b/c", "one");
+        write("b/d/e", "one");
+        let states =
+            [place.stamp().unwrap(), place.join("a").stamp().unwrap(), place.join("b").stamp().unwrap()];
+        assert_eq!(place.stamp().unwrap(), states[0]);
+        // The same size, in another file.
+        write("a", "two");
+        assert!(place.stamp().unwrap() != states[0] && place.join("a").stamp().unwrap() != states[1]);
+        assert_eq!(place.join("b").stamp().unwrap(), states[2]);
+        let before = place.stamp().unwrap();
+        write("b/c", "two");
+        assert_ne!(place.stamp().unwrap(), before);
+        let before = place.stamp().unwrap();
+        write("b/f/g", "new");
+        assert_ne!(place.stamp().unwrap(), before);
+        std::fs::remove_file(folder.path().join("a")).unwrap();
+        assert!(place.join("a").stamp().unwrap_err().is_missing());
     }
 }

@@ -108,6 +108,11 @@ pub trait Storage: Send + Sync + Debug {
         Ok(None)
     }
 
+    /// A number that changes when the file does, as far as that can be known without reading it: here, when its size does.
+    fn stamp(&self, path: &str) -> Result<u64> {
+        Ok(location::digest(&self.size(path)?))
+    }
+
     /// Starts a new file, invisible under its name until [`Staged::commit`].
     fn create(&self, path: &str) -> Result<Box<dyn Staged>>;
 

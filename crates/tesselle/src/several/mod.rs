@@ -2,6 +2,7 @@
 
 mod union;
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use tesselle_core::storage::EntryKind;
@@ -40,6 +41,17 @@ impl Opener {
     /// The table of [`Opener::open_table`].
     pub fn open_all(&self, uri: &str) -> Result<Arc<dyn Table>> {
         Ok(Arc::clone(self.open_table(uri)?.table()))
+    }
+
+    /// A number that changes when the files of [`Opener::open_table`] do: see [`Location::stamp`].
+    pub fn stamp(&self, uri: &str) -> Result<u64> {
+        let uris = if is_pattern(uri) { expand(uri)? } else { vec![uri.to_owned()] };
+        let mut hasher = DefaultHasher::new();
+        for uri in uris {
+            uri.hash(&mut hasher);
+            self.parse(&uri)?.location.stamp()?.hash(&mut hasher);
+        }
+        Ok(hasher.finish())
     }
 
     /// The files that `uri` stands for as one table, at the location of the first of them.
@@ -85,7 +97,7 @@ impl Opener {
 }
 
 /// The files and containers directly in a folder that are of a known format, by name: there may be a README next to the data.
-/// Fails if one cannot be read, since its rows would be missing. Pipes and devices are left out.
+/// Fails if one cannot be read, since its rows would be missing. Pipes and devices are skipped.
 pub fn files_in(folder: &Location) -> Result<Vec<String>> {
     let mut known = Vec::new();
     for entry in folder.list()?.into_iter().filter(|entry| !entry.name.starts_with('.')) {
@@ -141,7 +153,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_file_that_cannot_be_read_is_not_left_out_of_a_folder() {
+    fn a_file_of_a_folder_that_cannot_be_read_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         std::fs::write(at("a.csv"), "x\n1\n").unwrap();

@@ -25,6 +25,7 @@ use object_store::{Error as StoreError, ObjectMeta, ObjectStore, ObjectStoreExt}
 use runtime::wait;
 use tokio::task::JoinSet;
 
+use super::location::digest;
 use super::{Entry, EntryKind, IoHints, Location, Lock, Staged, Storage, check_range};
 use crate::error::{Error, Result};
 
@@ -217,6 +218,15 @@ impl Storage for CloudStorage {
             }
         }
         Ok(answers)
+    }
+
+    fn stamp(&self, path: &str) -> Result<u64> {
+        match self.head(path)? {
+            Ok(ObjectMeta { size, e_tag, version, last_modified, .. }) => {
+                Ok(digest(&(size, e_tag, version, last_modified)))
+            }
+            Err(error) => Err(self.failures.of("inspect", path, &error)),
+        }
     }
 
     fn list(&self, path: &str) -> Result<Vec<Entry>> {

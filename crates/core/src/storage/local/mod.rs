@@ -30,6 +30,7 @@ use place::failed;
 use special::SpecialOutput;
 use staged::StagedFile;
 
+use super::location::digest;
 use super::lock::FileLock;
 use super::{Entry, EntryKind, Hold, IoHints, Lock, Staged, StagedPath, Storage, check_limit, check_range};
 use crate::error::{Error, Result};
@@ -165,6 +166,11 @@ impl Storage for LocalStorage {
     fn identity(&self, path: &str) -> Result<Option<(u64, u64)>> {
         let found = place::look(Path::new(path)).map_err(failed("inspect", path))?;
         Ok(found.as_ref().and_then(place::identity_of))
+    }
+
+    fn stamp(&self, path: &str) -> Result<u64> {
+        let found = fs::metadata(path).map_err(failed("inspect", path))?;
+        Ok(digest(&(place::identity_of(&found), found.len(), found.modified().ok())))
     }
 
     fn read(&self, path: &str, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
