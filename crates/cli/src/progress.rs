@@ -3,6 +3,7 @@
 use std::io::IsTerminal as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -111,10 +112,21 @@ impl Shared {
         if state.shown == Shown::NotYet {
             state.shown = Shown::Yes;
             self.bar.set_draw_target((self.target)());
-            self.bar.enable_steady_tick(TICK);
+            tick(&self.bar);
             *SHOWN.lock().unwrap_or_else(PoisonError::into_inner) = Some(self.bar.clone());
         }
     }
+}
+
+/// Draws the bar regularly. The thread that does so has the name of the thread that starts it, which may be one of a driver.
+fn tick(bar: &ProgressBar) {
+    let bar = bar.clone();
+    let started = thread().spawn(move || bar.enable_steady_tick(TICK));
+    drop(started.map(JoinHandle::join));
+}
+
+fn thread() -> Builder {
+    Builder::new().name("progress".to_owned())
 }
 
 /// Removes the bar: the work is done, or something is about to be printed.
@@ -145,7 +157,7 @@ fn start_timer(shared: &Arc<Shared>, work: u64) {
         }
     };
     // Without a thread for it, the bar appears as soon as some work is done.
-    drop(std::thread::Builder::new().name("progress".to_owned()).spawn(wait));
+    drop(thread().spawn(wait));
 }
 
 impl Progress for Bar {

@@ -3,37 +3,68 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail by panicking")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// How long threads may take to end.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The threads of this process, by name.
-fn threads() -> BTreeMap<String, usize> {
-    let mut names = BTreeMap::new();
-    for thread in fs::read_dir("/proc/self/task").unwrap().flatten() {
+/// The threads of this process: their numbers and names.
+fn threads() -> BTreeMap<String, String> {
+    let named = |thread: fs::DirEntry| {
         // A thread of a dropped driver may be gone by now.
-        let Ok(name) = fs::read_to_string(thread.path().join("comm")) else { continue };
-        *names.entry(name.trim().to_owned()).or_default() += 1;
+        let name = fs::read_to_string(thread.path().join("comm")).ok()?;
+        Some((thread.file_name().into_string().unwrap(), name.trim().to_owned()))
+    };
+    fs::read_dir("/proc/self/task").unwrap().flatten().filter_map(named).collect()
+}
+
+/// Drivers number their threads. Those of a SQL session only wait and plan.
+fn is_owned(name: &str) -> bool {
+    name.strip_prefix("tesselle-").is_some_and(|end| end.parse::<u32>().is_ok())
+}
+
+/// How many threads no driver owns, by name.
+fn others() -> BTreeMap<String, usize> {
+    let mut names = BTreeMap::new();
+    for name in threads().into_values().filter(|name| !name.starts_with("tess")) {
+        *names.entry(name).or_default() += 1;
     }
     names
 }
 
-/// The threads that no driver owns.
-fn others() -> BTreeMap<String, usize> {
-    threads().into_iter().filter(|(name, _)| !name.starts_with("tess")).collect()
+/// How many threads drivers own.
+fn owned() -> usize {
+    threads().into_values().filter(|name| is_owned(name)).count()
 }
 
-/// How many threads drivers own: they are numbered. Those of a SQL session only wait and plan.
-fn owned() -> usize {
-    let is_owned = |name: &str| name.strip_prefix("tesselle-").is_some_and(|end| end.parse::<u32>().is_ok());
-    threads().into_iter().filter(|(name, _)| is_owned(name)).map(|(_, count)| count).sum()
+/// What was seen of the threads of drivers during a run.
+#[derive(Default)]
+struct Seen {
+    /// Those that existed at the same time.
+    together: BTreeSet<BTreeSet<String>>,
+    /// Those that only had the name of the thread that started them: a new thread has it until it sets its own.
+    renamed: BTreeSet<String>,
+}
+
+impl Seen {
+    fn look(&mut self) {
+        let (owned, others): (BTreeMap<_, _>, BTreeMap<_, _>) =
+            threads().into_iter().partition(|(_, name)| is_owned(name));
+        let known = |thread: &String| self.together.iter().any(|set| set.contains(thread));
+        self.renamed.extend(others.into_keys().filter(known));
+        self.together.insert(owned.into_keys().collect());
+    }
+
+    /// The most that existed at the same time.
+    fn most(&self) -> usize {
+        self.together.iter().map(|set| set.difference(&self.renamed).count()).max().unwrap_or(0)
+    }
 }
 
 /// Runs a verb with one thread; the most threads that drivers owned meanwhile.
@@ -42,19 +73,28 @@ fn run(folder: &Path, args: &str) -> usize {
     let place = |word: &str| word.replace('|', " ").replace('@', &format!("{}/", folder.display()));
     let args = ["tess"].into_iter().chain(args.split(' ')).chain(["--threads", "1"]);
     let args: Vec<_> = args.map(|word| place(word).into()).collect();
-    let (most, ended) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let ended = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let watch = || {
+            let mut seen = Seen::default();
             while !ended.load(Ordering::Relaxed) {
-                most.fetch_max(owned(), Ordering::Relaxed);
+                seen.look();
             }
+            let since = Instant::now();
+            while owned() > 0 && since.elapsed() < PATIENCE {
+                seen.look();
+            }
+            // A thread that was started last has its own name by now.
+            seen.look();
+            seen.most()
         };
-        std::thread::Builder::new().name("tess-watch".to_owned()).spawn_scoped(scope, watch).unwrap();
+        let watching =
+            std::thread::Builder::new().name("tess-watch".to_owned()).spawn_scoped(scope, watch).unwrap();
         let code = tess::run(args);
         ended.store(true, Ordering::Relaxed);
         assert_eq!(format!("{code:?}"), format!("{:?}", ExitCode::SUCCESS));
-    });
-    most.into_inner()
+        watching.join().unwrap()
+    })
 }
 
 #[test]
