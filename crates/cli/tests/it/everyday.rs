@@ -231,6 +231,64 @@ fn conditions_are_those_of_sql() {
     assert_eq!(std::fs::read_to_string(target).unwrap(), "id,name\n8,Item 8\n");
 }
 
+#[test]
+fn decimals_of_text_are_exact_or_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let (csv, json, out) = (at("p.csv"), at("p.jsonl"), at("out.csv"));
+    std::fs::write(&csv, "name,p\nx,3.75\n\"\",-0.500\nz,\nu,\"1e1\"\n").unwrap();
+    let rows = [
+        r#"{"name": "x", "p": 3.75}"#,
+        r#"{"name": "", "p": "-0.500"}"#,
+        r#"{"name": "z"}"#,
+        r#"{"p": 1e1, "name": "u"}"#,
+    ];
+    std::fs::write(&json, rows.join("\n")).unwrap();
+    for file in [&csv, &json] {
+        let read = ["convert", path(file), path(&out), "--force", "--columns", "p,name", "--schema"];
+        fine(&[&read[..], &["p=decimal(9,2)"]].concat());
+        let found = std::fs::read_to_string(&out).unwrap();
+        assert_eq!(found, "p,name\n3.75,x\n-0.50,\"\"\n,z\n10.00,u\n", "{file:?}");
+        let error = fails(&[&read[..], &["p=decimal(9,1)"]].concat(), 1);
+        assert!(
+            error.contains("'3.75' in column 'p' has more digits after the point than decimal(9,1)"),
+            "{error}"
+        );
+        assert!(fails(&[&read[..], &["p=decimal(2,2)"]].concat(), 1).contains("3.75"));
+    }
+}
+
+/// A literal has the precision of the column that it is compared with, in conditions and in SQL.
+#[test]
+fn conditions_on_floats_of_single_precision_are_those_of_sql() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let source = at("g.parquet");
+    let rows = "SELECT value AS id, arrow_cast(value * 0.1, 'Float32') AS g FROM generate_series(1, 8)";
+    fine(&["sql", &format!("COPY ({rows}) TO '{}'", path(&source))]);
+    let others = [at("g.tatami"), at("g.tiledb"), at("g.arrow")];
+    fine(&["convert", path(&source), path(&others[0])]);
+    fine(&["convert", path(&source), path(&others[1]), "--set", "dims=id"]);
+    fine(&["convert", path(&source), path(&others[2])]);
+    for (condition, ids) in [
+        ("g = 0.1", "1"),
+        ("0.3 = g OR g = '0.7'", "3 7"),
+        ("g <= 0.3", "1 2 3"),
+        ("g > 0.6", "7 8"),
+        ("g <> 0.3 AND g < 0.5", "1 2 4"),
+        ("g IN (0.1, 0.6)", "1 6"),
+        ("g NOT IN (0.1, 0.2, 0.3, 0.4)", "5 6 7 8"),
+        ("g BETWEEN 0.6 AND 0.7", "6 7"),
+    ] {
+        for file in [&source].into_iter().chain(&others) {
+            let found = fine(&["cat", path(file), "--where", condition, "--columns", "id", "--as", "csv"]);
+            assert_eq!(found.lines().skip(1).collect::<Vec<_>>().join(" "), ids, "{condition} in {file:?}");
+            let query = format!("SELECT id FROM '{}' WHERE {condition} ORDER BY id", path(file));
+            assert_eq!(fine(&["sql", &query, "--as", "csv"]), found, "{query}");
+        }
+    }
+}
+
 /// A condition that names no column is as true for every row as it is in SQL.
 #[test]
 fn conditions_without_a_column_hold_in_every_format() {

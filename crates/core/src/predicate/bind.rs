@@ -4,6 +4,7 @@ use arrow_array::timezone::Tz;
 use arrow_array::types::Time64NanosecondType;
 use arrow_cast::parse::{Parser, string_to_datetime};
 use arrow_schema::{DataType, Schema, TimeUnit};
+use half::f16;
 
 use super::{Comparison, Predicate};
 use crate::error::{Error, Result};
@@ -24,15 +25,19 @@ impl Predicate {
             Self::Compare { column, op, value: Scalar::String(text) } => match kind(column) {
                 Some(Kind::Time(unit)) => compare(column, *op, time(column, text)?, unit),
                 Some(Kind::TimeOfDay(unit)) => compare(column, *op, time_of_day(column, text)?, unit),
-                Some(Kind::Number) => Self::compare(column, *op, number(column, text)?),
+                Some(kind @ (Kind::Number | Kind::Float(_))) => {
+                    Self::compare(column, *op, rounded(&number(column, text)?, kind))
+                }
                 Some(Kind::Bool | Kind::Other) | None => self.clone(),
             },
             Self::Compare { column, value: Scalar::Bool(_), .. } => match kind(column) {
                 Some(Kind::Bool | Kind::Other) | None => self.clone(),
-                Some(Kind::Time(_) | Kind::TimeOfDay(_) | Kind::Number) => {
+                Some(Kind::Time(_) | Kind::TimeOfDay(_) | Kind::Number | Kind::Float(_)) => {
                     return Err(Error::invalid(format!("column '{column}' is neither true nor false")));
                 }
             },
+            Self::Compare { column, op, value: value @ (Scalar::Int(_) | Scalar::Float(_)) } => kind(column)
+                .map_or_else(|| self.clone(), |kind| Self::compare(column, *op, rounded(value, kind))),
             Self::In { column, values } => match kind(column) {
                 Some(kind) => Self::In { column: column.clone(), values: listed(column, values, kind)? },
                 None => self.clone(),
@@ -53,8 +58,17 @@ enum Kind {
     /// Times of day, counted in so many nanoseconds.
     TimeOfDay(i128),
     Number,
+    Float(Precision),
     Bool,
     Other,
+}
+
+/// How exact the numbers of a column are.
+#[derive(Debug, Clone, Copy)]
+enum Precision {
+    Half,
+    Single,
+    Double,
 }
 
 impl Kind {
@@ -65,6 +79,9 @@ impl Kind {
             DataType::Date64 => Self::Time(1_000_000),
             DataType::Time32(unit) | DataType::Time64(unit) => Self::TimeOfDay(nanos(*unit)),
             DataType::Boolean => Self::Bool,
+            DataType::Float16 => Self::Float(Precision::Half),
+            DataType::Float32 => Self::Float(Precision::Single),
+            DataType::Float64 => Self::Float(Precision::Double),
             number if number.is_numeric() => Self::Number,
             _ => Self::Other,
         }
@@ -91,6 +108,25 @@ fn number(column: &str, text: &str) -> Result<Scalar> {
     whole.or_else(|| text.parse().ok().map(Scalar::Float)).ok_or_else(|| {
         Error::invalid(format!("'{text}' is not a number, which column '{column}' is compared with"))
     })
+}
+
+/// The number as a column of floats can have it, as SQL compares it: the 0.1 of single precision is equal to 0.1.
+fn rounded(value: &Scalar, kind: Kind) -> Scalar {
+    let number = match value {
+        Scalar::Float(number) => *number,
+        Scalar::Int(number) => *number as f64,
+        _ => return value.clone(),
+    };
+    let rounded = match kind {
+        Kind::Float(Precision::Half) => f64::from(f16::from_f64(number)),
+        Kind::Float(Precision::Single) => f64::from(number as f32),
+        Kind::Float(Precision::Double) => number,
+        _ => return value.clone(),
+    };
+    match value {
+        Scalar::Int(whole) if rounded as i128 == *whole => value.clone(),
+        _ => Scalar::Float(rounded),
+    }
 }
 
 /// Nanoseconds since 1970 of a time in ISO 8601; without a zone it is in UTC.
@@ -130,8 +166,10 @@ fn listed(column: &str, values: &[Scalar], kind: Kind) -> Result<Vec<Scalar>> {
         listed.extend(match (value, kind) {
             (Scalar::String(text), Kind::Time(unit)) => count(time(column, text)?, unit),
             (Scalar::String(text), Kind::TimeOfDay(unit)) => count(time_of_day(column, text)?, unit),
-            (Scalar::String(text), Kind::Number) => Some(number(column, text)?),
-            (other, _) => Some(other.clone()),
+            (Scalar::String(text), Kind::Number | Kind::Float(_)) => {
+                Some(rounded(&number(column, text)?, kind))
+            }
+            (other, kind) => Some(rounded(other, kind)),
         });
     }
     Ok(listed)
@@ -153,6 +191,9 @@ mod tests {
             Field::new("price", DataType::Decimal128(9, 2), true),
             Field::new("on", DataType::Boolean, true),
             Field::new("noon", DataType::Time32(TimeUnit::Second), true),
+            Field::new("half", DataType::Float16, true),
+            Field::new("single", DataType::Float32, true),
+            Field::new("double", DataType::Float64, true),
         ]);
         Ok(text.parse::<Predicate>()?.bind(&schema)?.to_string())
     }
@@ -179,6 +220,23 @@ mod tests {
         }
         let error = bound("t < 'tomorrow'").unwrap_err();
         assert!(error.to_string().contains("'tomorrow' is not a time"), "{error}");
+    }
+
+    #[test]
+    fn numbers_have_the_precision_of_their_columns() {
+        for (text, want) in [
+            ("half = 0.1", "\"half\" = 0.0999755859375"),
+            ("single = 0.1", "\"single\" = 0.10000000149011612"),
+            ("single <= '0.1'", "\"single\" <= 0.10000000149011612"),
+            ("single IN (0.1, '0.1', 2)", "\"single\" IN (0.10000000149011612, 0.10000000149011612, 2)"),
+            ("single > 0.5 AND NOT (double < 0.1)", "(\"single\" > 0.5) AND (NOT (\"double\" < 0.1))"),
+            ("single = 16777217", "\"single\" = 16777216.0"),
+            ("double = 9007199254740993", "\"double\" = 9007199254740992.0"),
+            ("double = 9007199254740992", "\"double\" = 9007199254740992"),
+            ("n = 16777217", "\"n\" = 16777217"),
+        ] {
+            assert_eq!(bound(text).unwrap(), want, "{text}");
+        }
     }
 
     #[test]
