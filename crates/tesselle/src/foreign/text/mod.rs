@@ -1,6 +1,7 @@
 //! Files of text records as tables: blocks of whole records, inferred and parsed in parallel.
 
 mod blocks;
+mod decimals;
 mod format;
 mod joined;
 mod table;

@@ -12,6 +12,7 @@ use tesselle_core::{
 };
 
 use super::blocks::blocks;
+use super::decimals::Decimals;
 use super::joined::joined;
 use super::{BoxError, Decode, Syntax};
 use crate::foreign::no_axes;
@@ -201,6 +202,17 @@ struct BlockTask<S> {
 }
 
 impl<S: Syntax> BlockTask<S> {
+    /// The parser of the block, which gets whether it is the first.
+    fn decoder(&self, block: (&[u8], bool)) -> Result<Box<dyn Decode>, BoxError> {
+        match Decimals::parsed(&self.schema) {
+            None => self.syntax.decoder(&self.schema, &self.columns, self.rows, block),
+            Some(parsed) => {
+                let inner = self.syntax.decoder(&parsed, &self.columns, self.rows, block)?;
+                Ok(Box::new(Decimals::new(Arc::new(self.schema.project(&self.columns)?), inner)))
+            }
+        }
+    }
+
     fn refused(&self, error: impl Into<BoxError>) -> Error {
         refused(&*self.syntax, &error.into(), self.block.lines_before)
             .file(self.block.file.path())
@@ -216,8 +228,8 @@ impl<S: Syntax> Task for BlockTask<S> {
     fn step(&mut self, fetched: Vec<Bytes>) -> Result<Step> {
         if let Some(text) = fetched.into_iter().next() {
             let block = (&text[..], self.block.first);
-            let decoder = self.syntax.decoder(&self.schema, &self.columns, self.rows, block);
-            self.text = Some((decoder.map_err(|error| self.refused(error))?, text));
+            let decoder = self.decoder(block).map_err(|error| self.refused(error))?;
+            self.text = Some((decoder, text));
         }
         let Some((decoder, text)) = &mut self.text else {
             return Ok(Step::Need(vec![ByteRange::new(self.block.file.path(), self.block.range.clone())]));
