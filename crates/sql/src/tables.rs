@@ -41,6 +41,12 @@ impl Tables {
         join_all(unopened.into_iter().map(|name| self.table(name))).await;
     }
 
+    /// The only table whose name is this one in other upper and lower case.
+    fn in_other_case(&self, name: &str) -> Option<String> {
+        let mut names = self.table_names().into_iter().filter(|known| known.eq_ignore_ascii_case(name));
+        names.next().filter(|found| found != name && names.next().is_none())
+    }
+
     fn unopened(&self) -> MutexGuard<'_, BTreeMap<String, String>> {
         self.unopened.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -59,8 +65,13 @@ impl SchemaProvider for Tables {
             return Ok(Some(table));
         }
         let unopened = self.unopened().get(name).cloned();
-        // Any other name may be that of a file.
-        let Some(uri) = unopened else { return self.files.try_new(name).await };
+        let Some(uri) = unopened else {
+            // Any other name may be that of a file, or differ in case: names without quotes are read in lower case.
+            return match (self.files.try_new(name).await?, self.in_other_case(name)) {
+                (None, Some(table)) => self.table(&table).await,
+                (file, _) => Ok(file),
+            };
+        };
         let Some(table) = self.files.try_new(&uri).await? else { return Ok(None) };
         let mut unopened = self.unopened();
         // Another statement may have opened it meanwhile, or dropped it.

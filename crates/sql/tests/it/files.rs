@@ -248,3 +248,20 @@ fn a_file_of_a_folder_is_opened_when_a_statement_names_it() {
     assert_eq!(session.table_names(), ["bad"]);
     assert!(rows(&session, "SELECT * FROM good").is_err());
 }
+
+/// Names without quotes are read in lower case.
+#[test]
+fn a_registered_table_is_found_in_any_case() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("one.csv");
+    std::fs::write(&file, "x\n1\n").unwrap();
+    let session = support::session(true);
+    for name in ["Pages", "Two", "tWo"] {
+        session.register(name, file.to_str().unwrap()).unwrap();
+    }
+    for name in ["Pages", "pages", "\"Pages\"", "\"Two\"", "\"tWo\""] {
+        assert_eq!(rows(&session, &format!("SELECT x FROM {name}")).unwrap(), ["1"], "{name}");
+    }
+    let error = session.query("SELECT x FROM Two").err().unwrap();
+    assert!(error.to_string().contains("table 'two' does not exist"), "{error}");
+}
