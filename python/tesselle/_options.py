@@ -55,8 +55,11 @@ def opening(
     text_as_binary: bool = False,
     full_domain: bool = False,
     deleted: bool = False,
+    **unknown: Any,
 ) -> dict[str, Any]:
     """Returns how to open a container."""
+    if unknown:
+        raise TypeError(f"unexpected keyword argument {', '.join(map(repr, unknown))}; see tesselle.open for those of files")
     if at is not None and between is not None:
         raise InvalidCall("at= and between= exclude each other")
     span = None

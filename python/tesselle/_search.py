@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from . import _native
+from ._errors import InvalidCall
 from ._options import Uri, names, opening, path
 from ._progress import Progress, reporter
 
@@ -33,6 +34,8 @@ def search(
         plain: read the query as plain words.
         **options: the keywords of :func:`open`.
     """
+    if k < 0:
+        raise InvalidCall("k= is how many hits to return at most")
     found = json.loads(_native.search(path(uri), query, k, where, plain, opening(**options)))
     return [Hit(hit["score"], hit["doc"], hit["fields"], hit["segment"]) for hit in found["hits"]]
 

@@ -75,6 +75,8 @@ def write(
                 target["settings"].append(("bool", "true"))
             else:
                 lost.append("truth values: the cells are stored as the numbers 0 and 1 of the type uint8")
+        if getattr(data, "ndim", None) == 0:
+            lost.append("the shape (): the cell is stored as an array of one")
         if _is_masked(data):
             lost.append("the mask: masked cells are stored with the values below it")
         done = _native.write_array(*cells(data), target)

@@ -54,6 +54,10 @@ def test_search(tmp_path: pathlib.Path) -> None:
     assert hits[0].fields["title"] and hits[0].segment
     assert len(ts.search(tmp_path / "n.tatami", "river", k=1)) == 1
     assert ts.search(tmp_path / "n.tatami", "nothing") == []
+    with pytest.raises(ts.InvalidCall, match="k="):
+        ts.search(tmp_path / "n.tatami", "river", k=-1)
+    with pytest.raises(TypeError, match="'fuzzy'"):
+        ts.search(tmp_path / "n.tatami", "river", fuzzy=True)
 
 
 def test_sql_reads_of_a_whole_scan_what_it_needs(pages, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]

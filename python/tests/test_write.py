@@ -225,6 +225,8 @@ def test_arrays_of_others(tmp_path: pathlib.Path) -> None:
 
     ts.write(Stored(), tmp_path / "stored.tet")
     assert ts.open(tmp_path / "stored.tet").table().array().dims == ("i0", "i1")
+    alone = ts.write(numpy.array(5.0), tmp_path / "alone.npy")
+    assert "the shape ()" in alone["metadata"]["lost"][0]
     masked = numpy.ma.array([1.0, 2.0], mask=[False, True])
     assert "the mask" in ts.write(masked, tmp_path / "masked.npy")["metadata"]["lost"][0]
     assert ts.write(numpy.ma.array([1.0, 2.0]), tmp_path / "plain.npy")["metadata"]["lost"] == []

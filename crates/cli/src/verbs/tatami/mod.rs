@@ -133,7 +133,7 @@ impl TatamiVerb {
     pub(crate) fn run(self, resources: &ResourceArgs) -> Result<Outcome> {
         match &self.tool {
             Tool::Lookup(lookup) => lookup.run(self.json),
-            Tool::Take(take) => take.run(self.json),
+            Tool::Take(take) => take.run(self.json, resources),
             Tool::Terms(terms) => terms.run(self.json),
             Tool::Routing(routing) => routing.run(self.json),
             Tool::Collection(tool) => self.collection(tool, resources),

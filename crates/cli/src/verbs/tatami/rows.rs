@@ -10,8 +10,9 @@ use tesselle::foreign::JsonLines;
 use tesselle::search::tatami_location;
 use tesselle::storage::Staged;
 use tesselle::tatami::{Collection, File};
-use tesselle::{Driver, DriverOptions, Error, OpenOptions, Opener, Result, Scalar, StoredTypes};
+use tesselle::{Action, Driver, DriverOptions, Error, OpenOptions, Opener, Result, Scalar, StoredTypes};
 
+use crate::args::ResourceArgs;
 use crate::forms::{self, Form};
 use crate::{Outcome, out, render};
 
@@ -71,6 +72,8 @@ pub(crate) struct Take {
 
 /// Maximum rows per call: they are kept in memory.
 const MOST: u64 = 1_000_000;
+/// Rows that are read together.
+const AT_ONCE: usize = 1 << 16;
 
 impl Lookup {
     pub(crate) fn run(&self, json: bool) -> Result<Outcome> {
@@ -127,27 +130,55 @@ impl Lookup {
 }
 
 impl Take {
-    pub(crate) fn run(&self, json: bool) -> Result<Outcome> {
+    pub(crate) fn run(&self, json: bool, resources: &ResourceArgs) -> Result<Outcome> {
         let rows = parse_rows(&self.rows)?;
+        let driver = resources.driver()?;
         let file = File::open(&tatami_location(&self.file)?, &OpenOptions::default())?;
         if let Some(column) = &self.blob {
             return self.blob(&file, column, &rows, json);
         }
-        let batch = types_of(&file)?.restore(&file.take(&rows, names(self.columns.as_ref()).as_deref())?)?;
+        let (types, columns) = (types_of(&file)?, names(self.columns.as_ref()));
+        let mut batches = rows.chunks(AT_ONCE).map(|rows| {
+            driver.check_canceled()?;
+            types.restore(&file.take(rows, columns.as_deref())?)
+        });
+        let first = match batches.next() {
+            Some(first) => first?,
+            None => types.restore(&file.take(&[], columns.as_deref())?)?,
+        };
+        if let (false, Some(Form::Stream(format))) = (json, self.form()?) {
+            let target = out::target(self.output.as_deref(), self.force)?;
+            let mut sink = forms::sink(format, target, first.schema(), &driver)?;
+            sink.write(&first)?;
+            batches.try_for_each(|batch| sink.write(&batch?))?;
+            sink.finish()?;
+            return Ok(Outcome::Fine);
+        }
+        let schema = first.schema();
+        let mut all = vec![first];
+        for batch in batches {
+            all.push(batch?);
+            let bytes: usize = all.iter().map(RecordBatch::get_array_memory_size).sum();
+            if bytes as u64 > driver.budget().total() {
+                return Err(Error::limit(format!("the rows need more than {bytes} bytes of memory"))
+                    .suggest(
+                        "use 'tess cat', which streams any number of rows, or raise {}",
+                        [Action::Memory],
+                    ));
+            }
+        }
         if json {
-            let values = objects(&batch)?;
-            let rows: Vec<Value> =
-                rows.iter().zip(values).map(|(row, v)| json!({ "row": row, "values": v })).collect();
+            let values = all.iter().map(objects).collect::<Result<Vec<_>>>()?;
+            let rows: Vec<Value> = rows
+                .iter()
+                .zip(values.into_iter().flatten())
+                .map(|(row, v)| json!({ "row": row, "values": v }))
+                .collect();
             let text = serde_json::to_string_pretty(&json!({ "rows": rows }))
                 .map_err(|e| Error::internal("a report is not JSON").source(e))?;
             out::print_to(self.output.as_deref(), self.force, &format!("{text}\n"))?;
-        } else if let Some(Form::Stream(format)) = self.form()? {
-            let target = out::target(self.output.as_deref(), self.force)?;
-            let mut sink = forms::sink(format, target, batch.schema(), &driver()?)?;
-            sink.write(&batch)?;
-            sink.finish()?;
         } else {
-            render::print(Form::Table, &batch.schema(), &[batch], (self.output.as_deref(), self.force))?;
+            render::print(Form::Table, &schema, &all, (self.output.as_deref(), self.force))?;
         }
         Ok(Outcome::Fine)
     }
