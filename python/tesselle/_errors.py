@@ -54,6 +54,10 @@ class Error(Exception):
 class NotFound(Error, FileNotFoundError):
     """A file that does not exist."""
 
+    errno: int | None
+    strerror: str | None
+    filename: str | None
+
     def __init__(self, message: str, *, file: str | None = None, **fields: Any) -> None:
         super().__init__(message, file=file, **fields)
         # What programs look at that handle such errors of any origin.
