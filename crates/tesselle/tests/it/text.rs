@@ -351,6 +351,11 @@ fn types_that_csv_cannot_store_are_named() {
     maps.append(true).unwrap();
     let all: [(&str, ArrayRef); 3] =
         [("structs", Arc::new(structs)), ("lists", Arc::new(lists)), ("maps", Arc::new(maps.finish()))];
+    let [(_, x), (_, y), _] = all.clone();
+    let error =
+        written(&Csv, vec![("x", x), ("n", Arc::new(Int64Array::from(vec![1]))), ("y", y)]).unwrap_err();
+    let both = "column 'x' contains structs, column 'y' contains lists, which CSV cannot store";
+    assert!(error.to_string().contains(both), "{error}");
     for (what, column) in all {
         let error = written(&Csv, vec![("x", column)]).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Invalid);

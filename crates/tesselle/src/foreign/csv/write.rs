@@ -47,15 +47,20 @@ struct CsvSink {
 
 /// Fails on columns whose values do not fit a CSV field.
 pub(super) fn check(schema: &Schema) -> Result<()> {
+    let mut misfits = Vec::new();
+    let mut others = Vec::new();
     for field in schema.fields() {
-        let Some(values) = nested(field.data_type()) else { continue };
-        return Err(Error::invalid(format!(
-            "column '{}' contains {values}, which CSV cannot store",
-            field.name()
-        ))
-        .suggest("write jsonl, arrow or parquet, or exclude the column with {}", [Action::Columns]));
+        match nested(field.data_type()) {
+            Some(values) => misfits.push(format!("column '{}' contains {values}", field.name())),
+            None => others.push(field.name().clone()),
+        }
     }
-    Ok(())
+    if misfits.is_empty() {
+        return Ok(());
+    }
+    let choice = if others.is_empty() { Action::Columns } else { Action::OnlyColumns(others) };
+    Err(Error::invalid(format!("{}, which CSV cannot store", misfits.join(", ")))
+        .suggest("write jsonl, arrow or parquet, or choose columns with {}", [choice]))
 }
 
 pub(super) fn sink(out: Box<dyn Staged>, schema: &Schema, style: Style) -> Box<dyn Sink> {
