@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Runs the same jobs through Tesselle, the original engine and its rivals, one after the other, and prints ratios.
 
-    compare.py SUITE [--folder DIR] [--only SUBSTR] [--json FILE] [--tiny]
+    compare.py SUITE [--folder DIR] [--only SUBSTR] [--engines A,B] [--rounds N] [--json FILE] [--tiny]
 
 Each job runs in a process of its own (so that peak memory is its own), several times inside it; the best run counts:
-what disturbs a run only makes it slower.
+what disturbs a run only makes it slower. With --rounds, the engines take turns: every job has N processes per engine, and
+how far their best runs differ is the noise of the machine.
 All engines must return the same result, or the row is marked.
 """
 import argparse
@@ -43,6 +44,25 @@ def run(command):
     return {**result, "seconds": min(result["seconds"]), "peak_bytes": usage.ru_maxrss * 1024}
 
 
+def take_turns(commands, rounds):
+    """The best report of each engine after `rounds` processes each, in turn; None for an engine that fails once. Then how
+    much slower the slowest process of each engine was than its fastest."""
+    found = {engine: [] for engine in commands}
+    for _ in range(rounds):
+        for engine, command in commands.items():
+            if None not in found[engine]:
+                found[engine].append(run(command))
+    best, spread = {}, {}
+    for engine, reports in found.items():
+        if None in reports:
+            best[engine] = None
+            continue
+        best[engine] = min(reports, key=lambda report: report["seconds"])
+        best[engine]["peak_bytes"] = max(report["peak_bytes"] for report in reports)
+        spread[engine] = max(report["seconds"] for report in reports) / best[engine]["seconds"] - 1
+    return best, spread
+
+
 def rate(seconds, work):
     """`work` is None (the time is shown), bytes, or (count, unit)."""
     if work is None:
@@ -70,6 +90,7 @@ def main():
     parser.add_argument("--folder", type=pathlib.Path, default=None, help="where the data is made (benches/compare/data/SUITE)")
     parser.add_argument("--only", default="")
     parser.add_argument("--engines", default="")
+    parser.add_argument("--rounds", type=int, default=1, help="processes per job and engine, in turn [default: 1]")
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("--tiny", action="store_true", help="little data: do the drivers run and agree?")
     args = parser.parse_args()
@@ -86,12 +107,14 @@ def main():
     engines = args.engines.split(",") if args.engines else suite.ENGINES
     print("| job | " + " | ".join(f"{e}" for e in engines) + " |")
     print("|---|" + "---|" * len(engines))
-    records, wrong = [], []
+    records, wrong, spreads = [], [], []
     for job, title, work in jobs:
         cells, ours = [], None
-        for engine in engines:
-            command = suite.command(engine, job)
-            result = run(command) if command else None
+        commands = {engine: suite.command(engine, job) for engine in engines}
+        best, spread = take_turns({engine: command for engine, command in commands.items() if command}, args.rounds)
+        spreads.extend(spread.values())
+        for engine, command in commands.items():
+            result = best.get(engine)
             if result is None:
                 cells.append(f"> {PATIENCE_S} s, or failed" if command else "–")
                 if command:
@@ -114,6 +137,10 @@ def main():
     for line in suite.notes() if hasattr(suite, "notes") else ():
         print(line)
     print("\nMiB is the peak resident memory of the process, pages of mapped files included. (2.00x): Tesselle took half the time.")
+    if args.rounds > 1 and spreads:
+        spreads.sort()
+        print(f"Of {args.rounds} processes per cell the slowest took {spreads[len(spreads) // 2]:.0%} longer than the fastest (median of all cells), "
+              f"{spreads[len(spreads) * 9 // 10]:.0%} in nine of ten cells at most.")
     if args.json:
         args.json.write_text(json.dumps(records, indent=1))
     if args.tiny and wrong:
