@@ -179,9 +179,9 @@ def test_polars(pages) -> None:  # type: ignore[no-untyped-def]
 
 def test_polars_predicates_are_pushed_down(pages) -> None:  # type: ignore[no-untyped-def]
     import polars as pl
-    from tesselle._polars_predicate import to_sql
+    from tesselle._polars_predicate import columns_of, to_sql
 
-    schema = pl.DataFrame(pages[1]).schema
+    schema = columns_of(pl.DataFrame(pages[1]).schema, [("at", "datetime64[us]")])
     assert to_sql((pl.col("id") > 5) & (pl.col("name") == "it's"), schema) == "(\"id\" > 5) AND (\"name\" = 'it''s')"
     assert to_sql((pl.col("id") > 5) & pl.col("name").str.contains("x"), schema) == '("id" > 5)'
     assert to_sql((pl.col("id") > 5) | pl.col("name").str.contains("x"), schema) is None
@@ -191,6 +191,7 @@ def test_polars_predicates_are_pushed_down(pages) -> None:  # type: ignore[no-un
     assert to_sql(pl.col("name").is_in(["a", None]), schema) is None
     assert to_sql(pl.col("flag"), schema) == '"flag" = TRUE'
     assert to_sql(pl.col("id") == pl.lit(3, dtype=pl.UInt8), schema) == '"id" = 3'
+    assert to_sql(pl.col("at") > pl.lit(7, dtype=pl.Datetime("ms")), schema) == '"at" > 7000'
     plan = ts.polars.scan(pages[0]).filter(pl.col("id") > 5).explain()
     assert "tesselle" in plan
 
@@ -229,6 +230,27 @@ def test_polars_predicates_of_every_type(tmp_path: pathlib.Path) -> None:
                 continue  # it has no zones
             found = lazy.filter(condition).collect()
             assert found.equals(frame.filter(condition).cast(found.schema)), (ending, str(condition))
+
+
+def test_polars_predicates_on_times_of_every_unit(tmp_path: pathlib.Path) -> None:
+    import datetime
+
+    import polars as pl
+
+    # Polars counts no seconds: it has them as milliseconds.
+    times = {unit: pyarrow.array(range(20), pyarrow.timestamp("s")).cast(pyarrow.timestamp(unit)) for unit in ("s", "ms", "us", "ns")}
+    rows = pyarrow.table({"id": list(range(20)), **times})
+    at = datetime.datetime(1970, 1, 1, 0, 0, 5)
+    for ending in ("parquet", "arrow", "tiledb", "csv"):
+        path = tmp_path / f"times.{ending}"
+        ts.write(rows, path, **({"dims": ["id"]} if ending == "tiledb" else {}))
+        lazy = ts.polars.scan(path)
+        for unit in times:
+            found = [lazy.filter(condition).collect().height for condition in (
+                pl.col(unit) > at, pl.col(unit) <= at, pl.col(unit) == at, pl.col(unit).is_between(at, at),
+                pl.col(unit) > at + datetime.timedelta(milliseconds=1),
+            )]  # fmt: skip
+            assert found == [14, 6, 1, 1, 14], (ending, unit)
 
 
 def test_pandas(pages) -> None:  # type: ignore[no-untyped-def]
