@@ -55,7 +55,7 @@ def write(
 
         name, takes_array, takes_several = _native.target_format(path(uri), format)
         if takes_several and (hasattr(data, "data_vars") or len(data.coords)):
-            members, attrs = arrays_of(data, name, options.pop("chunk", None))
+            members, attrs, lost = arrays_of(data, name, options.pop("chunk", None))
         else:
             data, own_name, attrs, lost = one_of(data, takes_array)
             table = table or own_name
