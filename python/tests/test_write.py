@@ -169,8 +169,11 @@ def test_metadata_is_kept(tmp_path: pathlib.Path) -> None:
     numbers: dict[Any, Any] = {"scale": numpy.float32(1.5), "levels": numpy.arange(3), 5: True}
     ts.write(numpy.zeros((2, 2)), tmp_path / "n.zarr", metadata=numbers)
     assert ts.open(tmp_path / "n.zarr").table().attrs == {"scale": 1.5, "levels": [0, 1, 2], "5": True}
-    with pytest.raises(ts.InvalidCall, match="'raw' has no JSON form"):
-        ts.write({"v": [1]}, tmp_path / "o.tatami", metadata={"raw": [b"x"]})
+    for raw in ([b"x"], {"n": float("nan")}):
+        with pytest.raises(ts.InvalidCall, match="'raw' has no JSON form"):
+            ts.write({"v": [1]}, tmp_path / "o.tatami", metadata={"raw": raw})
+    with pytest.raises(ts.InvalidCall, match="a mapping"):
+        ts.write({"v": [1]}, tmp_path / "o.tatami", metadata=[("raw", 1)])  # type: ignore[arg-type]
 
 
 def test_nothing_is_left_of_a_write_that_fails(tmp_path: pathlib.Path) -> None:
