@@ -48,6 +48,52 @@ def test_pyarrow(pages) -> None:  # type: ignore[no-untyped-def]
     assert dataset.to_table(columns={"twice": pc.field("id") * 2})["twice"][2].as_py() == 4
 
 
+TYPES_WANTED: dict[str, list[tuple[Any, bool]]] = {
+    "tiny": [(pyarrow.int64(), True), (pyarrow.int16(), True), (pyarrow.int8(), False), (pyarrow.float64(), False)],
+    "code": [(pyarrow.int16(), True), (pyarrow.uint64(), True), (pyarrow.int8(), False)],
+    "name": [(pyarrow.large_string(), True), (pyarrow.string_view(), True), (pyarrow.binary(), False),
+        (pyarrow.dictionary(pyarrow.int32(), pyarrow.large_string()), True), (pyarrow.dictionary(pyarrow.int8(), pyarrow.string()), False)],
+    "word": [(pyarrow.string(), True), (pyarrow.dictionary(pyarrow.int64(), pyarrow.string_view()), True), (pyarrow.int32(), False)],
+    "half": [(pyarrow.float64(), True), (pyarrow.float16(), False), (pyarrow.int64(), False)],
+    "many": [(pyarrow.large_list(pyarrow.int64()), True), (pyarrow.list_(pyarrow.int16()), False)],
+    "raw": [(pyarrow.large_binary(), True), (pyarrow.binary_view(), True), (pyarrow.string(), False)],
+    "at": [(pyarrow.timestamp("ns"), False), (pyarrow.int64(), False)],
+}  # fmt: skip
+"""Types that a consumer asks for, and whether they have the same values."""
+
+
+@pytest.mark.parametrize("column", TYPES_WANTED)
+def test_consumers_get_the_types_they_ask_for(column: str, tmp_path: pathlib.Path) -> None:
+    rows = pyarrow.table(
+        {
+            "tiny": pyarrow.array([-1, None, 100], pyarrow.int16()),
+            "code": pyarrow.array([0, 255, None], pyarrow.uint8()),
+            "name": ["a", None, "it's"],
+            "word": pyarrow.array(["x", None, "x"]).dictionary_encode(),
+            "half": pyarrow.array([1.5, None, 2.5], pyarrow.float32()),
+            "many": pyarrow.array([[1], [], None], pyarrow.list_(pyarrow.int32())),
+            "raw": [b"a", None, b""],
+            "at": pyarrow.array([1, None, 7], pyarrow.timestamp("us")),
+        }
+    )
+    path = tmp_path / "rows.arrow"
+    ts.write(rows, path)
+    with open(path, "rb") as file:
+        sources = (ts.scan(path), ts.open(path).table(), ts.scan(path).splits(1)[0], ts.scan(file), ts.sql(f"SELECT * FROM '{path}'"))
+        for wanted, same in TYPES_WANTED[column]:
+            at = rows.schema.get_field_index(column)
+            asked = rows.schema.set(at, pyarrow.field(column, wanted))
+            for source in sources:
+                found = pyarrow.RecordBatchReader.from_stream(source, asked).read_all()
+                assert found.schema.field(column).type == (wanted if same else rows.schema.field(column).type)
+                assert found.to_pydict() == rows.to_pydict()
+        for other in (rows.schema.remove(0), rows.schema.set(0, pyarrow.field("other", pyarrow.int16()))):
+            for source in sources:
+                with pytest.raises(ts.InvalidCall, match="requested schema"):
+                    pyarrow.RecordBatchReader.from_stream(source, other)
+                assert pyarrow.table(source).num_rows == 3
+
+
 CONDITIONS: list[Any] = [
     pc.field("id") > 4000,
     (pc.field("id") >= 10) & (pc.field("id") < 20),

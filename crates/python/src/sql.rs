@@ -77,8 +77,8 @@ impl Answer {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        let _ = requested_schema;
-        capsules::stream(py, Arc::clone(&self.schema), self.take()?)
+        let answer = capsules::answer(&self.schema, requested_schema.as_ref())?;
+        capsules::stream(py, &self.schema, answer, self.take()?)
     }
 
     /// The names of the columns.
