@@ -27,6 +27,7 @@ def write(
     format: str | None = None,
     overwrite: bool = False,
     table: str | None = None,
+    columns: Sequence[str] | str | None = None,
     metadata: Mapping[str, object] | None = None,
     cast: Mapping[str, str] | str | None = None,
     **options: Any,
@@ -35,12 +36,14 @@ def write(
 
     Args:
         data: anything with ``__arrow_c_stream__`` or ``__arrow_c_array__`` (pyarrow, polars, pandas, duckdb, …), a
-            series, a lazy frame, a pyarrow dataset, a dictionary of columns, a list of rows, a numpy array, an xarray ``DataArray`` or
-            ``Dataset``; or an iterator of tables, frames or batches, each of which is taken when it is written.
+            series, a lazy frame of polars, a frame of dask, a pyarrow dataset, a dictionary of columns, a list of rows, a
+            numpy array, an xarray ``DataArray`` or ``Dataset``; or an iterator of tables, frames or batches, each of which
+            is taken when it is written.
         uri: where to write; its ending determines the format.
         format: the format, where the ending does not name it.
         overwrite: replace what is there.
         table: the name of the table, where the format has names.
+        columns: only these columns, in this order.
         metadata: attributes to store, where the format has a place for them.
         cast: other types for some columns, ``{"time": "timestamp_ms"}``; ``"auto"`` for those that the format suggests.
         **options: settings of the format, e.g. ``codec="zstd", chunk=(64, 64)`` or ``dims=["y", "x"]``.
@@ -61,9 +64,11 @@ def write(
             table = table or own_name
         metadata = attrs | dict(metadata or {})
     target: dict[str, Any] = {
-        "uri": path(uri), "format": format, "table": table, "overwrite": overwrite,
+        "uri": path(uri), "format": format, "table": table, "overwrite": overwrite, "columns": names(columns),
         "cast": types(cast), "settings": settings(options), "metadata": attributes(metadata),
     }  # fmt: skip
+    if columns is not None and (members is not None or _is_array(data)):
+        raise _no_columns()
     if members is not None:
         done = _native.write_arrays(members, target)
     elif _is_array(data):
@@ -92,6 +97,7 @@ def append(
     uri: Uri,
     *,
     axis: str | int | None = None,
+    columns: Sequence[str] | str | None = None,
     key: bytes | str | None = None,
     cast: Mapping[str, str] | str | None = None,
     **options: Any,
@@ -101,7 +107,8 @@ def append(
     Args:
         data: what :func:`write` takes.
         uri: the file to extend, perhaps with ``#table``.
-        axis: the axis that a dense array grows along, by name or number; the first by default.
+        axis: the axis that a dense array grows along, by name or number, negative from the last; the first by default.
+        columns: only these columns.
         key: the key of an encrypted array.
         cast: other types for some columns, ``{"time": "timestamp_ms"}``.
         **options: settings of the format.
@@ -109,10 +116,14 @@ def append(
     Returns:
         The report: format, rows and bytes that were added.
     """
+    if isinstance(axis, int) and axis < 0 and -axis <= getattr(data, "ndim", 0):
+        axis += data.ndim
     target = {
-        "uri": path(uri), "axis": None if axis is None else str(axis), "cast": types(cast),
+        "uri": path(uri), "axis": None if axis is None else str(axis), "columns": names(columns), "cast": types(cast),
         "settings": settings(options), "opening": opening(key=key),
     }  # fmt: skip
+    if columns is not None and _is_array(data):
+        raise _no_columns()
     try:
         if _is_array(data):
             done = _native.append_array(*cells(data), target)
@@ -122,6 +133,10 @@ def append(
         raise _refused(error) from None
     report: dict[str, Any] = json.loads(done)
     return report
+
+
+def _no_columns() -> InvalidCall:
+    return InvalidCall("columns= chooses columns of rows, and an array has none")
 
 
 def _refused(error: Error) -> Error:
@@ -185,6 +200,8 @@ def arrow_of(data: Any) -> Any:
         data = data.to_frame()
     if hasattr(data, "collect") and hasattr(data, "collect_schema"):  # a lazy frame of polars
         data = data.collect()
+    if hasattr(data, "compute") and hasattr(data, "partitions"):  # a frame of dask
+        data = (part.compute() for part in data.partitions)
     if _speaks_arrow(data):
         return _without_extra_buffers(data)
     if hasattr(data, "scanner"):  # a dataset of pyarrow
@@ -258,6 +275,10 @@ def _not_tabular(data: Any) -> TypeError:
     )
 
 
+_OF_SOURCE = {"at", "between", "raw", "text_as_binary", "full_domain", "deleted", "storage_options"}
+"""Keywords of :func:`open` that no format has as a setting."""
+
+
 def convert(
     src: Uri,
     dst: Uri,
@@ -299,6 +320,8 @@ def convert(
     Returns:
         The report: format, rows, bytes, changed types, and what was not kept.
     """
+    for name in _OF_SOURCE & options.keys():
+        raise InvalidCall(f"{name}= is about the source", hint=f"say how to open it: source={{{name!r}: …}}")
     request = {
         "to": format, "table": table, "into": into, "columns": names(columns), "where": where, "limit": limit,
         "cast": types(cast), "types": types(schema), "overwrite": overwrite, "settings": settings(options),

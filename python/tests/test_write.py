@@ -120,6 +120,32 @@ def test_parts_that_are_no_tables(tmp_path: pathlib.Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_columns_are_chosen(tmp_path: pathlib.Path) -> None:
+    rows = pyarrow.table({"a": [1, 2], "b": [[1], [2]], "c": ["x", "y"]})
+    with pytest.raises(ts.InvalidCall, match=r'columns=\["a", "c"\]'):
+        ts.write(rows, tmp_path / "rows.csv")
+    for data in (rows, polars.DataFrame(rows), iter(rows.to_batches(max_chunksize=1)), rows.to_pydict(), rows.to_pylist()):
+        assert ts.write(data, tmp_path / "rows.csv", columns=["c", "a"], overwrite=True)["rows"] == 2
+        assert ts.scan(tmp_path / "rows.csv").to_arrow().to_pydict() == {"c": ["x", "y"], "a": [1, 2]}
+    ts.write(rows, tmp_path / "rows.tatami", columns="a")
+    with pytest.raises(ts.InvalidCall, match="columns="):
+        ts.append(rows, tmp_path / "rows.tatami")
+    assert ts.append(rows, tmp_path / "rows.tatami", columns=["a"])["rows"] == 2
+    assert ts.scan(tmp_path / "rows.tatami").to_arrow().to_pydict() == {"a": [1, 2, 1, 2]}
+    with pytest.raises(KeyError, match="'d' does not exist"):
+        ts.write(rows, tmp_path / "other.parquet", columns=["d"])
+    for data in (numpy.zeros(3), numpy.zeros((2, 2))):
+        with pytest.raises(ts.InvalidCall, match="an array has none"):
+            ts.write(data, tmp_path / "other.npy", columns=["a"])
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["rows.csv", "rows.tatami"]
+
+
+def test_rows_that_are_null_as_a_whole_are_refused(tmp_path: pathlib.Path) -> None:
+    with pytest.raises(ts.InvalidCall, match="null as a whole"):
+        ts.write(pyarrow.array([{"a": 1}, None]), tmp_path / "rows.parquet")
+    assert ts.write(pyarrow.array([{"a": 1}, {"a": None}]), tmp_path / "rows.parquet")["rows"] == 2
+
+
 def test_rows_have_the_columns_of_all_of_them(tmp_path: pathlib.Path) -> None:
     ts.write([{"a": 1}, {"b": "x", "a": 2}, {}], tmp_path / "rows.parquet")
     found = ts.scan(tmp_path / "rows.parquet").to_arrow().to_pylist()
@@ -277,6 +303,16 @@ def test_lazy_sources_are_written(pages, tmp_path: pathlib.Path) -> None:  # typ
     assert ts.write(ts.dataset(path), tmp_path / "d.parquet")["rows"] == 5000
     own = pyarrow.dataset.dataset(str(tmp_path / "d.parquet"))
     assert ts.sql("SELECT count(*) AS n FROM d", d=own).fetchall() == [(5000,)]
+
+
+def test_frames_of_dask_are_written_part_by_part(tmp_path: pathlib.Path) -> None:
+    dask_frames = pytest.importorskip("dask.dataframe")
+    frame = pandas.DataFrame({"a": range(10), "s": [f"s{i % 3}" for i in range(10)]})
+    lazy = dask_frames.from_pandas(frame, npartitions=3)
+    assert ts.write(lazy, tmp_path / "d.parquet")["rows"] == 10
+    found = ts.scan(tmp_path / "d.parquet", columns=["a", "s"]).to_arrow().to_pydict()
+    assert found == {"a": frame["a"].tolist(), "s": frame["s"].tolist()}
+    assert ts.sql("SELECT sum(a) FROM t", t=lazy).fetchall() == [(45,)]
 
 
 def test_xarray_in(tmp_path: pathlib.Path) -> None:
