@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import accumulate
 from typing import Any, ClassVar
@@ -116,6 +117,15 @@ class _Store(AbstractDataStore):  # type: ignore[misc, unused-ignore]
         axes: dict[str, tuple[int, Any]] = {}
         for name, table, array in _arrays(tables):
             self._add(name, table, array, axes)
+        for table in tables.values():
+            arrays = table.array_columns
+            others = set(table.columns).difference(arrays, table.array(arrays[0]).dims) if arrays else ()
+            if others:
+                warnings.warn(
+                    f"columns of '{container.uri}' that are no plain numbers are not among the variables, but tesselle.scan reads "
+                    f"them: {', '.join(sorted(others))}",
+                    stacklevel=4,
+                )
 
     def _add(self, name: str, table: Table, array: Array, axes: dict[str, tuple[int, Any]]) -> None:
         """Adds an array as a variable. Axes of one name are one axis if they have one length and the same coordinates."""

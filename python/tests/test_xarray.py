@@ -189,6 +189,23 @@ def test_axes_of_tiledb_are_coordinates(tmp_path: pathlib.Path) -> None:
     assert ts.open(tmp_path / "days").table().array().to_xarray().sel(day="2024-03-03") == 2
 
 
+def test_columns_that_are_no_variables_are_named(tmp_path: pathlib.Path) -> None:
+    tiledb = pytest.importorskip("tiledb")
+    domain = tiledb.Domain(tiledb.Dim("x", domain=(0, 3), tile=2, dtype="int64"))
+    kinds = {"f": "f4", "day": "datetime64[D]", "flag": "bool"}
+    schema = tiledb.ArraySchema(domain, [tiledb.Attr(name, dtype=kind) for name, kind in kinds.items()])
+    tiledb.Array.create(str(tmp_path / "a"), schema)
+    with tiledb.open(str(tmp_path / "a"), "w") as array:
+        array[:] = {name: numpy.arange(4).astype(kind) for name, kind in kinds.items()}
+    with pytest.warns(UserWarning, match="tesselle.scan reads them: day, flag$"):
+        found = xarray.open_dataset(tmp_path / "a", engine="tesselle")
+    assert list(found.data_vars) == ["f"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ts.write(weather(), tmp_path / "w.tet")
+        xarray.open_dataset(tmp_path / "w.tet", engine="tesselle")
+
+
 def test_axes_that_are_not_one_are_kept_apart(tmp_path: pathlib.Path) -> None:
     tiledb = pytest.importorskip("tiledb")
     tiledb.group_create(str(tmp_path / "g"))
