@@ -166,6 +166,8 @@ def settings(options: Mapping[str, object]) -> list[tuple[str, str]]:
 
 
 def _setting(name: str, value: Any) -> str:
+    if name == "timestamp" and not isinstance(value, str):
+        return str(milliseconds(value))
     is_range = name.startswith(("domain_", "box_")) and isinstance(value, (tuple, list)) and len(value) == 2
     return ":".join(map(_text, value)) if is_range else _text(value)
 

@@ -46,7 +46,8 @@ def write(
         columns: only these columns, in this order.
         metadata: attributes to store, where the format has a place for them.
         cast: other types for some columns, ``{"time": "timestamp_ms"}``; ``"auto"`` for those that the format suggests.
-        **options: settings of the format, e.g. ``codec="zstd", chunk=(64, 64)`` or ``dims=["y", "x"]``.
+        **options: settings of the format, e.g. ``codec="zstd", chunk=(64, 64)``; ``dims=["y", "x"]`` names the axes of an
+            array, or the columns that are dimensions.
 
     Returns:
         The report: format, rows, bytes, changed types, and what was not kept.
@@ -63,6 +64,7 @@ def write(
             data, own_name, attrs, lost = one_of(data, takes_array)
             table = table or own_name
         metadata = attrs | dict(metadata or {})
+    axes = _axis_names(options) if _is_array(data) and not _is_labeled(data) else None
     target: dict[str, Any] = {
         "uri": path(uri), "format": format, "table": table, "overwrite": overwrite, "columns": names(columns),
         "cast": types(cast), "settings": settings(options), "metadata": attributes(metadata),
@@ -84,7 +86,11 @@ def write(
             lost.append("the shape (): the cell is stored as an array of one")
         if _is_masked(data):
             lost.append("the mask: masked cells are stored with the values below it")
-        done = _native.write_array(*cells(data), target)
+        memory, dtype, shape, own = cells(data)
+        axes = axes or own
+        if axes and name == "npy":
+            lost.append(f"the names of the axes: {', '.join(axes)}")
+        done = _native.write_array(memory, dtype, shape, axes, target)
     else:
         done = _native.write_rows(arrow_of(data), target)
     report: dict[str, Any] = json.loads(done)
@@ -133,6 +139,21 @@ def append(
         raise _refused(error) from None
     report: dict[str, Any] = json.loads(done)
     return report
+
+
+def _axis_names(options: dict[str, Any]) -> list[str] | None:
+    """Takes the names of the axes of an array out of the settings: ``dims``, or ``axes`` as some formats have it.
+
+    Raises:
+        InvalidCall: a setting is about rows that become cells.
+    """
+    for key in ("shape", "order", "fill"):
+        if options.get(key) is not None:
+            raise InvalidCall(f"{key}= says how rows become cells, and the data is an array")
+    found = [names(given.split(",") if isinstance(given, str) else given) for key in ("dims", "axes") if (given := options.pop(key, None))]
+    if len(found) > 1:
+        raise InvalidCall("dims= and axes= are the same for an array")
+    return found[0] if found else None
 
 
 def _no_columns() -> InvalidCall:

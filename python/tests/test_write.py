@@ -120,6 +120,28 @@ def test_parts_that_are_no_tables(tmp_path: pathlib.Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("ending", ["tet", "zarr", "tiledb", "npy"])
+def test_axes_are_named(ending: str, tmp_path: pathlib.Path) -> None:
+    cells, path = numpy.arange(6.0).reshape(2, 3), tmp_path / f"a.{ending}"
+    for options in ({"dims": ["y", "x"]}, {"dims": "y,x"}, {"axes": ("y", "x")}):
+        report = ts.write(cells, path, overwrite=True, **options)  # type: ignore[arg-type]
+        found = ts.open(path).table().array()
+        assert numpy.array_equal(found, cells)
+        if ending == "npy":
+            assert report["metadata"]["lost"] == ["the names of the axes: y, x"]
+        else:
+            assert found.dims == ("y", "x") and report["metadata"]["lost"] == []
+    for wrong in ({"dims": ["y"]}, {"dims": ["y", "x", "z"]}, {"dims": ["y", "x"], "axes": ["y", "x"]}, {"dims": [0, 1]}, {"shape": (3, 2)}, {"fill": 0}):
+        with pytest.raises(ts.InvalidCall):
+            ts.write(cells, path, overwrite=True, **wrong)  # type: ignore[arg-type]
+
+
+def test_the_time_of_a_fragment_is_a_datetime(tmp_path: pathlib.Path) -> None:
+    for at in (datetime.datetime(1970, 1, 1, 0, 0, 5), 5000, "5000", numpy.datetime64(5, "s")):
+        ts.write({"x": [1], "v": [0.5]}, tmp_path / "a.tiledb", dims="x", timestamp=at, overwrite=True)
+        assert ts.open(tmp_path / "a.tiledb").info()["fragments"][0]["timestamps"] == [5000, 5000]
+
+
 def test_columns_are_chosen(tmp_path: pathlib.Path) -> None:
     rows = pyarrow.table({"a": [1, 2], "b": [[1], [2]], "c": ["x", "y"]})
     with pytest.raises(ts.InvalidCall, match=r'columns=\["a", "c"\]'):
