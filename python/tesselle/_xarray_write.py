@@ -82,7 +82,7 @@ def _member(name: str, variable: Variable, format: str, chunk: Mapping[str, int]
     return {
         "name": name, "data": memory, "dtype": dtype, "shape": shape, "dims": dims,
         "attributes": attributes({key: value for key, value in own.items() if value is not None}),
-        "settings": settings({"chunk": wanted if wanted and all(shape) else None}),
+        "settings": settings({"extent" if format == "tiledb" else "chunk": wanted if wanted and all(shape) else None}),
     }  # fmt: skip
 
 

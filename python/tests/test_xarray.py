@@ -109,9 +109,6 @@ def test_missing_strings_are_reported(ending: str, tmp_path: pathlib.Path) -> No
 @pytest.mark.parametrize("ending", FORMATS)
 def test_chunks_are_named_by_axis_and_kept(ending: str, tmp_path: pathlib.Path) -> None:
     data = weather()
-    if ending == "tiledb":
-        ts.write(data, tmp_path / "w.tiledb")
-        return
     with pytest.raises(ts.InvalidCall, match="chunk="):
         ts.write(data, tmp_path / f"w.{ending}", chunk=(2, 2))
     with pytest.raises(KeyError, match="'tim'.*there are time, "):
@@ -121,6 +118,8 @@ def test_chunks_are_named_by_axis_and_kept(ending: str, tmp_path: pathlib.Path) 
     assert found["temperature"].encoding["preferred_chunks"] == {"time": 2, "y": 3, "x": 3}
     assert found["temperature"].chunks == ((2, 2), (3,), (3, 2))
     xarray.testing.assert_identical(found.compute(), data)
+    if ending == "tiledb":  # the tiles of its arrays have extents of their own
+        return
     ts.write(found, tmp_path / f"again.{ending}")
     again = xarray.open_dataset(tmp_path / f"again.{ending}", engine="tesselle")
     assert again["temperature"].encoding["preferred_chunks"] == {"time": 2, "y": 3, "x": 3}
