@@ -103,8 +103,9 @@ class Array:
             cells = self._empty(shape or (1,))
             self._native.read_into(spans, cells)
             return cells if shape else cells[0]
-        if getattr(key, "ndim", 0) > 1 and key.shape == self.shape and key.dtype == bool:
-            return self._masked(key)
+        mask: Any = key[0] if isinstance(key, tuple) and len(key) == 1 else key
+        if getattr(mask, "ndim", 0) > 1 and mask.shape == self.shape and mask.dtype == bool:
+            return self._masked(mask)
         index = resolve(key, self.shape)
         if not index.lists:
             result = self._read(index.spans)
@@ -120,8 +121,9 @@ class Array:
 
         Args:
             region: what ``array[region]`` takes; everything by default. With ``out``, integers and slices only.
-            out: any writable, C-contiguous buffer of exactly the region's size: a numpy array, a pinned tensor, shared
-                memory. Chunks are decoded into it in parallel, without the interpreter lock.
+            out: any writable buffer of exactly the region's size: a numpy array, a pinned tensor, shared memory. Chunks are
+                decoded into it in parallel, without the interpreter lock; cells that do not lie in one piece, such as
+                those of a transposed array, are read in bands and copied.
 
         Returns:
             ``out``, or the new array.
@@ -137,12 +139,31 @@ class Array:
         self._check(view, out, shape)
         if view.nbytes == 0 and all(map(length, index.spans)):
             raise InvalidCall("the buffer is empty, the region is not")
-        if view.nbytes:
+        if view.nbytes and view.c_contiguous:
             self._native.read_into(index.spans, view.cast("B"))
+        elif view.nbytes:
+            self._scatter(index, out, shape)
         return out
 
+    def _scatter(self, index: Index, out: Any, shape: tuple[int, ...]) -> None:
+        """Reads into cells that do not lie in one piece, in bands along the first axis of the result."""
+        import numpy
+
+        cells = numpy.asarray(out)
+        if cells.dtype != self.dtype or cells.shape != shape:
+            raise InvalidCall(f"a buffer whose cells do not lie in one piece needs the type {self._type} and the shape {shape}")
+        axis = next(at for at in range(self.ndim) if at not in index.dropped)
+        start, stop, step = index.spans[axis]
+        layer = max(1, -(-self.chunks[axis] // step))
+        most = max(1, _SLAB * shape[0] // cells.nbytes)
+        rows = max(most // layer * layer, min(most, layer))
+        for at in range(0, shape[0], rows):
+            band = (start + at * step, min(stop, start + (at + rows) * step), step)
+            block = self._read((*index.spans[:axis], band, *index.spans[axis + 1 :]))
+            cells[at : at + rows] = block.squeeze(index.dropped)
+
     def _check(self, view: memoryview, out: Any, shape: tuple[int, ...]) -> None:
-        """Refuses buffers of another type, arrays of another shape, and what does not lie in one piece."""
+        """Refuses buffers of another type, arrays of another shape, and those that cannot be written to."""
         is_array = hasattr(out, "shape") and hasattr(out, "dtype")
         if is_array:
             matches = out.dtype == self.dtype
@@ -153,11 +174,8 @@ class Array:
             raise InvalidCall(f"the array has cells of {self._type}, the buffer of {found}")
         if is_array and out.shape != shape:
             raise InvalidCall(f"the region has the shape {shape}, the buffer {out.shape}")
-        if not view.c_contiguous:
-            raise InvalidCall(
-                "the cells of the buffer do not lie in one piece, row by row",
-                hint="read into a new array and assign it: out[...] = array[region]",
-            )
+        if view.readonly:
+            raise BufferError("the buffer is read-only")
 
     @property
     def _type(self) -> str:
@@ -184,6 +202,7 @@ class Array:
         """Reads the cells where a mask of the whole array is true."""
         import numpy
 
+        mask = numpy.asarray(mask)
         found = mask.nonzero()
         if not found[0].size:
             return numpy.empty(0, self.dtype)
@@ -221,6 +240,15 @@ class Array:
         flat = numpy.array(values, dtype) if isinstance(values, list) else numpy.frombuffer(values, dtype)
         return flat.reshape(shape)
 
+    def _moment(self, op: str, axis: Axes) -> numpy.ndarray[Any, Any]:
+        """The engine refuses the mean of no cells; numpy returns NaN."""
+        import numpy
+
+        over = axes(axis, self.dims)
+        if over and not all(self._shape[each] for each in over):
+            return numpy.full([extent for each, extent in enumerate(self._shape) if each not in over], numpy.nan)
+        return self._reduce(op, axis)
+
     def _given(self, result: numpy.ndarray[Any, Any], axis: Axes, dtype: Any, out: Any, keepdims: bool) -> Any:
         """Returns a result as the keywords of numpy's reductions ask for it."""
         if dtype is not None:
@@ -247,8 +275,8 @@ class Array:
         return self._given(self._reduce("sum", axis), axis, dtype, out, keepdims)
 
     def mean(self, axis: Axes = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
-        """Returns the mean over some axes, in double precision."""
-        return self._given(self._reduce("mean", axis), axis, dtype, out, keepdims)
+        """Returns the mean over some axes, in double precision; NaN of no cells, as numpy does."""
+        return self._given(self._moment("mean", axis), axis, dtype, out, keepdims)
 
     def min(self, axis: Axes = None, out: Any = None, keepdims: bool = False) -> Any:
         """Returns the minimum over some axes; NaN where there is one, as numpy does."""
@@ -259,16 +287,16 @@ class Array:
         return self._given(self._extreme("max", axis), axis, None, out, keepdims)
 
     def std(self, axis: Axes = None, dtype: Any = None, out: Any = None, ddof: int = 0, keepdims: bool = False) -> Any:
-        """Returns the population standard deviation over some axes, in double precision."""
+        """Returns the population standard deviation over some axes, in double precision; NaN of no cells, as numpy does."""
         if ddof:
             raise InvalidCall("std() is that of a population", hint="numpy.std(array[...], ddof=ddof) reads the array")
-        return self._given(self._reduce("std", axis), axis, dtype, out, keepdims)
+        return self._given(self._moment("std", axis), axis, dtype, out, keepdims)
 
     def var(self, axis: Axes = None, dtype: Any = None, out: Any = None, ddof: int = 0, keepdims: bool = False) -> Any:
-        """Returns the population variance over some axes, in double precision."""
+        """Returns the population variance over some axes, in double precision; NaN of no cells, as numpy does."""
         if ddof:
             raise InvalidCall("var() is that of a population", hint="numpy.var(array[...], ddof=ddof) reads the array")
-        return self._given(self._reduce("var", axis), axis, dtype, out, keepdims)
+        return self._given(self._moment("var", axis), axis, dtype, out, keepdims)
 
     def median(self, axis: Axes = None) -> Any:
         """Returns the median over some axes as doubles, for cells of any type; NaN where a cell is NaN.

@@ -105,9 +105,12 @@ def milliseconds(time: Time) -> int:
     """Returns a time as milliseconds since 1970."""
     import datetime
 
-    if isinstance(time, bool) or not isinstance(time, (int, str, datetime.datetime)):
+    given: Any = time
+    if type(given).__module__ == "numpy" and hasattr(given, "item"):  # its integers and times
+        given = given.item() if getattr(given.dtype, "kind", "") != "M" else given.astype("M8[us]").item()
+    if isinstance(given, bool) or not isinstance(given, (int, str, datetime.datetime)):
         raise InvalidCall(f"a time is milliseconds since 1970, a string or a datetime, not {type(time).__name__}")
-    found = _parsed(time) if isinstance(time, str) else time
+    found = _parsed(given) if isinstance(given, str) else given
     if isinstance(found, datetime.datetime):
         if found.tzinfo is None:
             found = found.replace(tzinfo=datetime.timezone.utc)
@@ -163,6 +166,8 @@ def settings(options: Mapping[str, object]) -> list[tuple[str, str]]:
 
 
 def _setting(name: str, value: Any) -> str:
+    if name == "timestamp" and not isinstance(value, str):
+        return str(milliseconds(value))
     is_range = name.startswith(("domain_", "box_")) and isinstance(value, (tuple, list)) and len(value) == 2
     return ":".join(map(_text, value)) if is_range else _text(value)
 
@@ -185,6 +190,8 @@ def _text(value: Any) -> str:
 
 def attributes(metadata: Mapping[str, object] | None) -> list[tuple[str, str]]:
     """Returns metadata as names and JSON values."""
+    if metadata is not None and not isinstance(metadata, Mapping):
+        raise InvalidCall(f"metadata= is a mapping of names to values, not {type(metadata).__name__}")
     return [(str(name), _json(name, value)) for name, value in (metadata or {}).items()]
 
 
@@ -196,7 +203,12 @@ def _json(name: object, value: object) -> str:
             return inner.tolist()
         raise InvalidCall(f"the metadata {name!r} has no JSON form: it is, or contains, {type(inner).__name__}")
 
-    return json.dumps(value, default=plain)
+    try:
+        return json.dumps(value, default=plain, allow_nan=False)
+    except InvalidCall:
+        raise
+    except ValueError as error:  # NaN, infinities, an object that contains itself
+        raise InvalidCall(f"the metadata {name!r} has no JSON form: {error}") from None
 
 
 def types(wanted: Mapping[str, str] | str | None) -> str | None:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
+from ._errors import InvalidCall
+
 Report: TypeAlias = Callable[[int, int], object]
 """Takes the bytes done and the bytes in all."""
 
@@ -113,8 +115,12 @@ def reporter(progress: Any) -> Iterator[Report | None]:
         yield lambda done, total: progress.update(task, completed=done, total=total)
     elif hasattr(progress, "update") and hasattr(progress, "total"):
         yield _stepwise(progress)
-    else:
+    elif callable(progress):
         yield progress
+    else:
+        raise InvalidCall(
+            f"progress= is True, False, a function of (bytes done, bytes in all), or a bar of tqdm or rich, not {type(progress).__name__}"
+        )
 
 
 def _stepwise(bar: Any) -> Report:

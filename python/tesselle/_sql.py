@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Any
 
 from . import _native
 from ._container import Container
+from ._errors import Error, InvalidCall
 from ._options import opening
 from ._partners import pyarrow_for
 from ._rows import Rows, Schema
@@ -21,11 +23,23 @@ class Result(Rows):
     def __init__(self, answer: _native.Answer, query: str) -> None:
         self._answer, self._query = answer, query
         self._batches: _native.Batches | None = None
+        self._failed: Error | None = None
+        self._lock = threading.Lock()
 
     def _collect(self) -> _native.Batches:
-        if self._batches is None:
-            self._batches = self._answer.collect()
-        return self._batches
+        with self._lock:
+            if self._failed is not None:
+                raise self._failed.with_traceback(None)
+            if self._batches is None:
+                try:
+                    self._batches = self._answer.collect()
+                except Error as error:
+                    self._failed = error
+                    raise
+                except KeyboardInterrupt:
+                    self._failed = InvalidCall("the statement was interrupted", hint="run it again")
+                    raise
+            return self._batches
 
     @property
     def schema(self) -> Schema:

@@ -7,6 +7,7 @@ ranges, and ``list`` of a folder as names and whether they are folders.
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
@@ -86,17 +87,42 @@ def _remote(scheme: str, url: str, options: dict[str, Any]) -> Place:
             f"'{url}' is on an object store, which another package reads", hint="install obstore or fsspec"
         ) from None
     file, hash_, table = url.partition("#")
-    filesystem, path = fsspec.core.url_to_fs(file, **options)
+    try:
+        filesystem, path = fsspec.core.url_to_fs(file, **options)
+    except ValueError as error:
+        raise InvalidCall(f"'{url}' cannot be accessed: {error}") from error
     return Place(_Fsspec(filesystem), f"{path}{hash_}{table}")
+
+
+_CLIENT_OPTIONS = {
+    "allow_http", "allow_invalid_certificates", "connect_timeout", "default_content_type", "http1_only",
+    "http2_keep_alive_interval", "http2_keep_alive_timeout", "http2_keep_alive_while_idle", "http2_max_frame_size",
+    "http2_only", "pool_idle_timeout", "pool_max_idle_per_host", "proxy_ca_certificate", "proxy_excludes", "proxy_url",
+    "randomize_addresses", "read_timeout", "timeout", "user_agent",
+}  # fmt: skip
+"""Settings that obstore takes apart from those of the store."""
 
 
 def _url_store(url: str, options: dict[str, Any]) -> _Obstore:
     """Returns the store of a url, by obstore."""
     import obstore.store
 
-    client: dict[str, Any] = {"client_options": {"allow_http": True}} if url.startswith("http:") else {}
+    config: dict[str, Any] = {}
+    client: dict[str, Any] = {"allow_http": True} if url.startswith("http:") else {}
+    for name, value in options.items():
+        # Their names in the environment have a prefix, such as AWS_ALLOW_HTTP.
+        plain = re.sub("^(aws|azure|google)_", "", name.lower())
+        if plain in _CLIENT_OPTIONS:
+            client[plain] = value
+        else:
+            config[name] = value
     stores: Any = obstore.store
-    return _Obstore(stores.from_url(url, config=options, **client), (url, options))
+    try:
+        store = stores.from_url(url, config=config, **({"client_options": client} if client else {}))
+    except Exception as error:
+        reason = next(iter(str(error).splitlines()), type(error).__name__)
+        raise InvalidCall(f"'{url}' cannot be accessed: {reason}") from error
+    return _Obstore(store, (url, options))
 
 
 def _travels(store: Any, name: str) -> Any:

@@ -27,6 +27,7 @@ def write(
     format: str | None = None,
     overwrite: bool = False,
     table: str | None = None,
+    columns: Sequence[str] | str | None = None,
     metadata: Mapping[str, object] | None = None,
     cast: Mapping[str, str] | str | None = None,
     **options: Any,
@@ -35,15 +36,18 @@ def write(
 
     Args:
         data: anything with ``__arrow_c_stream__`` or ``__arrow_c_array__`` (pyarrow, polars, pandas, duckdb, …), a
-            series, a lazy frame, a pyarrow dataset, a dictionary of columns, a list of rows, a numpy array, an xarray ``DataArray`` or
-            ``Dataset``; or an iterator of tables, frames or batches, each of which is taken when it is written.
+            series, a lazy frame of polars, a frame of dask, a pyarrow dataset, a dictionary of columns, a list of rows, a
+            numpy array, an xarray ``DataArray`` or ``Dataset``; or an iterator of tables, frames or batches, each of which
+            is taken when it is written.
         uri: where to write; its ending determines the format.
         format: the format, where the ending does not name it.
         overwrite: replace what is there.
         table: the name of the table, where the format has names.
+        columns: only these columns, in this order.
         metadata: attributes to store, where the format has a place for them.
         cast: other types for some columns, ``{"time": "timestamp_ms"}``; ``"auto"`` for those that the format suggests.
-        **options: settings of the format, e.g. ``codec="zstd", chunk=(64, 64)`` or ``dims=["y", "x"]``.
+        **options: settings of the format, e.g. ``codec="zstd", chunk=(64, 64)``; ``dims=["y", "x"]`` names the axes of an
+            array, or the columns that are dimensions.
 
     Returns:
         The report: format, rows, bytes, changed types, and what was not kept.
@@ -55,15 +59,18 @@ def write(
 
         name, takes_array, takes_several = _native.target_format(path(uri), format)
         if takes_several and (hasattr(data, "data_vars") or len(data.coords)):
-            members, attrs = arrays_of(data, name, options.pop("chunk", None))
+            members, attrs, lost = arrays_of(data, name, options.pop("chunk", None))
         else:
             data, own_name, attrs, lost = one_of(data, takes_array)
             table = table or own_name
         metadata = attrs | dict(metadata or {})
+    axes = _axis_names(options) if _is_array(data) and not _is_labeled(data) else None
     target: dict[str, Any] = {
-        "uri": path(uri), "format": format, "table": table, "overwrite": overwrite,
+        "uri": path(uri), "format": format, "table": table, "overwrite": overwrite, "columns": names(columns),
         "cast": types(cast), "settings": settings(options), "metadata": attributes(metadata),
     }  # fmt: skip
+    if columns is not None and (members is not None or _is_array(data)):
+        raise _no_columns()
     if members is not None:
         done = _native.write_arrays(members, target)
     elif _is_array(data):
@@ -79,7 +86,11 @@ def write(
             lost.append("the shape (): the cell is stored as an array of one")
         if _is_masked(data):
             lost.append("the mask: masked cells are stored with the values below it")
-        done = _native.write_array(*cells(data), target)
+        memory, dtype, shape, own = cells(data)
+        axes = axes or own
+        if axes and name == "npy":
+            lost.append(f"the names of the axes: {', '.join(axes)}")
+        done = _native.write_array(memory, dtype, shape, axes, target)
     else:
         done = _native.write_rows(arrow_of(data), target)
     report: dict[str, Any] = json.loads(done)
@@ -92,6 +103,7 @@ def append(
     uri: Uri,
     *,
     axis: str | int | None = None,
+    columns: Sequence[str] | str | None = None,
     key: bytes | str | None = None,
     cast: Mapping[str, str] | str | None = None,
     **options: Any,
@@ -101,7 +113,8 @@ def append(
     Args:
         data: what :func:`write` takes.
         uri: the file to extend, perhaps with ``#table``.
-        axis: the axis that a dense array grows along, by name or number; the first by default.
+        axis: the axis that a dense array grows along, by name or number, negative from the last; the first by default.
+        columns: only these columns.
         key: the key of an encrypted array.
         cast: other types for some columns, ``{"time": "timestamp_ms"}``.
         **options: settings of the format.
@@ -109,10 +122,14 @@ def append(
     Returns:
         The report: format, rows and bytes that were added.
     """
+    if isinstance(axis, int) and axis < 0 and -axis <= getattr(data, "ndim", 0):
+        axis += data.ndim
     target = {
-        "uri": path(uri), "axis": None if axis is None else str(axis), "cast": types(cast),
+        "uri": path(uri), "axis": None if axis is None else str(axis), "columns": names(columns), "cast": types(cast),
         "settings": settings(options), "opening": opening(key=key),
     }  # fmt: skip
+    if columns is not None and _is_array(data):
+        raise _no_columns()
     try:
         if _is_array(data):
             done = _native.append_array(*cells(data), target)
@@ -122,6 +139,25 @@ def append(
         raise _refused(error) from None
     report: dict[str, Any] = json.loads(done)
     return report
+
+
+def _axis_names(options: dict[str, Any]) -> list[str] | None:
+    """Takes the names of the axes of an array out of the settings: ``dims``, or ``axes`` as some formats have it.
+
+    Raises:
+        InvalidCall: a setting is about rows that become cells.
+    """
+    for key in ("shape", "order", "fill"):
+        if options.get(key) is not None:
+            raise InvalidCall(f"{key}= says how rows become cells, and the data is an array")
+    found = [names(given.split(",") if isinstance(given, str) else given) for key in ("dims", "axes") if (given := options.pop(key, None))]
+    if len(found) > 1:
+        raise InvalidCall("dims= and axes= are the same for an array")
+    return found[0] if found else None
+
+
+def _no_columns() -> InvalidCall:
+    return InvalidCall("columns= chooses columns of rows, and an array has none")
 
 
 def _refused(error: Error) -> Error:
@@ -185,6 +221,8 @@ def arrow_of(data: Any) -> Any:
         data = data.to_frame()
     if hasattr(data, "collect") and hasattr(data, "collect_schema"):  # a lazy frame of polars
         data = data.collect()
+    if hasattr(data, "compute") and hasattr(data, "partitions"):  # a frame of dask
+        data = (part.compute() for part in data.partitions)
     if _speaks_arrow(data):
         return _without_extra_buffers(data)
     if hasattr(data, "scanner"):  # a dataset of pyarrow
@@ -258,6 +296,10 @@ def _not_tabular(data: Any) -> TypeError:
     )
 
 
+_OF_SOURCE = {"at", "between", "raw", "text_as_binary", "full_domain", "deleted", "storage_options"}
+"""Keywords of :func:`open` that no format has as a setting."""
+
+
 def convert(
     src: Uri,
     dst: Uri,
@@ -299,6 +341,8 @@ def convert(
     Returns:
         The report: format, rows, bytes, changed types, and what was not kept.
     """
+    for name in _OF_SOURCE & options.keys():
+        raise InvalidCall(f"{name}= is about the source", hint=f"say how to open it: source={{{name!r}: …}}")
     request = {
         "to": format, "table": table, "into": into, "columns": names(columns), "where": where, "limit": limit,
         "cast": types(cast), "types": types(schema), "overwrite": overwrite, "settings": settings(options),

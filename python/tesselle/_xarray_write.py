@@ -11,10 +11,10 @@ import numpy
 from xarray import DataArray, Dataset, Variable, conventions
 from xarray.coding.strings import CharacterArrayCoder, EncodedStringCoder
 
-from ._errors import InvalidCall
+from ._errors import InvalidCall, UnknownName
 from ._options import attributes, settings
 from ._write import cells
-from .xarray import CHARACTERS, OF_DATASET, SCALAR, value_of
+from .xarray import CHARACTERS, OF_DATASET, SCALAR, STORED_CHARACTERS, value_of
 
 
 class Arrays(NamedTuple):
@@ -24,6 +24,8 @@ class Arrays(NamedTuple):
     """The variables, as the native module takes them."""
     attrs: dict[str, Any]
     """The attributes of the dataset."""
+    lost: list[str]
+    """What has no place in a file."""
 
 
 def arrays_of(data: DataArray | Dataset, format: str, chunk: Any = None) -> Arrays:
@@ -38,6 +40,11 @@ def arrays_of(data: DataArray | Dataset, format: str, chunk: Any = None) -> Arra
     if chunk is not None and not isinstance(chunk, Mapping):
         axis = next(iter(dataset.sizes), "x")
         raise InvalidCall("the variables have different axes", hint=f"name them, as in chunk={{{axis!r}: 64}}")
+    for dim in chunk or ():
+        if dim not in dataset.sizes:
+            known = ", ".join(map(str, dataset.sizes))
+            raise UnknownName(f"chunk= names the axis {dim!r}, which does not exist", kind="not_found", hint=f"there are {known}")
+    lost = [f"the missing strings of {name!r}: they are stored as empty ones" for name, one in dataset.variables.items() if _lacks(one)]
     variables, attrs = conventions.encode_dataset_coordinates(dataset)
     variables, attrs = conventions.cf_encoder(variables, attrs)
     if format == "tet" and attrs and variables:
@@ -45,7 +52,7 @@ def arrays_of(data: DataArray | Dataset, format: str, chunk: Any = None) -> Arra
         first.attrs = {**first.attrs, **{f"{OF_DATASET}{name}": value for name, value in attrs.items()}}
         attrs = {}
     members = [_member(str(name), variable, format, chunk) for name, variable in variables.items()]
-    return Arrays(members, {str(name): _stored(value, format) for name, value in attrs.items()})
+    return Arrays(members, {str(name): _stored(value, format) for name, value in attrs.items()}, lost)
 
 
 def _member(name: str, variable: Variable, format: str, chunk: Mapping[str, int] | None) -> dict[str, Any]:
@@ -63,7 +70,10 @@ def _member(name: str, variable: Variable, format: str, chunk: Mapping[str, int]
     if not data.ndim:
         dims, data = [SCALAR], data.reshape(1)
     memory, dtype, shape, _ = cells(data, name)
-    own = {str(key): _stored(_fill(key, value, data, format), format) for key, value in variable.attrs.items()}
+    own = {
+        STORED_CHARACTERS if key == CHARACTERS else str(key): _stored(_fill(key, value, data, format), format)
+        for key, value in variable.attrs.items()
+    }
     wanted = None
     if chunk is not None:
         wanted = [chunk.get(dim, extent) for dim, extent in zip(dims, shape)]
@@ -72,8 +82,15 @@ def _member(name: str, variable: Variable, format: str, chunk: Mapping[str, int]
     return {
         "name": name, "data": memory, "dtype": dtype, "shape": shape, "dims": dims,
         "attributes": attributes({key: value for key, value in own.items() if value is not None}),
-        "settings": settings({"chunk": wanted if wanted and all(shape) else None}),
+        "settings": settings({"extent" if format == "tiledb" else "chunk": wanted if wanted and all(shape) else None}),
     }  # fmt: skip
+
+
+def _lacks(variable: Variable) -> bool:
+    """Whether strings among objects are missing."""
+    values = variable.to_numpy().ravel() if variable.dtype == object else ()
+    missing = [value is None or value != value for value in values]
+    return any(missing) and all(gone or isinstance(value, str) for gone, value in zip(missing, values))
 
 
 def _strings(variable: Variable) -> Variable:

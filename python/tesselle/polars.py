@@ -9,7 +9,7 @@ from typing import Any
 import polars
 from polars.io.plugins import register_io_source
 
-from ._polars_predicate import to_sql
+from ._polars_predicate import columns_of, to_sql
 from ._scan import scan as _scan
 
 __all__ = ["scan"]
@@ -28,6 +28,7 @@ def scan(
     """
     base = _scan(uri, columns, where, **options)
     schema = polars.DataFrame(base._narrowed(base.columns, limit=0)).schema
+    known = columns_of(schema, base._native.table().times())
 
     def source(
         wanted: list[str] | None, predicate: polars.Expr | None, rows: int | None, batch: int | None
@@ -36,7 +37,7 @@ def scan(
         pushed = None
         if predicate is not None:
             read = read + [name for name in predicate.meta.root_names() if name not in read]
-            pushed = to_sql(predicate, schema)
+            pushed = to_sql(predicate, known)
         # Rows that are still filtered must not be counted.
         limit = rows if predicate is None else None
         for part in base._narrowed(read, pushed, limit, batch)._native.rows():

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import accumulate
 from typing import Any, ClassVar
 
 import numpy
@@ -14,7 +16,7 @@ from xarray.core import indexing
 from ._array import Array
 from ._container import Container
 from ._container import open as _open
-from ._errors import InvalidCall
+from ._errors import InvalidCall, UnknownName
 from ._table import Table
 
 __all__ = ["TesselleBackend", "data_array"]
@@ -24,7 +26,9 @@ SCALAR = "()"
 OF_DATASET = "dataset:"
 """What the attributes of a dataset start with where only its variables have attributes."""
 CHARACTERS = "_Encoding"
-"""The attribute of variables whose cells are the bytes of strings."""
+"""The attribute of variables whose cells are the bytes of strings, as xarray names it."""
+STORED_CHARACTERS = "character_encoding"
+"""Its name in files: xarray, where it reads them itself, would decode the numbers that the bytes are stored as."""
 
 
 class _Lazy(BackendArray):  # type: ignore[misc, unused-ignore]
@@ -102,16 +106,26 @@ class _Store(AbstractDataStore):  # type: ignore[misc, unused-ignore]
 
     __slots__ = ("_attrs", "_container", "_variables", "coordinates")
 
-    def __init__(self, container: Container, tables: Mapping[str, Table]) -> None:
+    def __init__(self, container: Container, tables: Mapping[str, Table], whole: bool) -> None:
         self._container = container
         self._attrs: dict[str, Any] = {}
         self._variables: dict[str, Variable] = {}
         self.coordinates: set[str] = set()
-        if container.format != "tet":
+        # What the container says is not about one of its groups.
+        if whole and container.format != "tet":
             self._attrs = {name: value_of(value, container.format) for name, value in container.metadata.items()}
         axes: dict[str, tuple[int, Any]] = {}
         for name, table, array in _arrays(tables):
             self._add(name, table, array, axes)
+        for table in tables.values():
+            arrays = table.array_columns
+            others = set(table.columns).difference(arrays, table.array(arrays[0]).dims) if arrays else ()
+            if others:
+                warnings.warn(
+                    f"columns of '{container.uri}' that are no plain numbers are not among the variables, but tesselle.scan reads "
+                    f"them: {', '.join(sorted(others))}",
+                    stacklevel=4,
+                )
 
     def _add(self, name: str, table: Table, array: Array, axes: dict[str, tuple[int, Any]]) -> None:
         """Adds an array as a variable. Axes of one name are one axis if they have one length and the same coordinates."""
@@ -153,6 +167,8 @@ class _Store(AbstractDataStore):  # type: ignore[misc, unused-ignore]
             from xarray.backends.zarr import FillValueCoder
 
             attrs["_FillValue"] = FillValueCoder.decode(attrs["_FillValue"], array.dtype.str)
+        if STORED_CHARACTERS in attrs and array.dtype == numpy.uint8:
+            attrs[CHARACTERS] = attrs.pop(STORED_CHARACTERS)
         return attrs
 
     def get_variables(self) -> dict[str, Variable]:
@@ -190,6 +206,23 @@ def _arrays(tables: Mapping[str, Table]) -> Iterator[tuple[str, Table, Array]]:
             name = f"{key}/{column}" if name in taken else name
             taken.add(name)
             yield name, table, table.array(column)
+
+
+def _inside(container: Container, group: str) -> dict[str, Table]:
+    """Returns the tables of a group by their names in it.
+
+    Raises:
+        UnknownName: there is no such group, or nothing in it.
+    """
+    inside = group.strip("/") + "/"
+    if inside == "/":
+        return dict(container)
+    tables = {key.removeprefix(inside): found for key, found in container.items() if key.startswith(inside)}
+    if not tables:
+        groups = sorted({name for key in container for name in accumulate(key.split("/")[:-1], "{}/{}".format)})
+        known = f"there are {', '.join(groups)}" if groups else "it has no groups"
+        raise UnknownName(f"group {group!r} does not exist", kind="not_found", file=container.uri, hint=known)
+    return tables
 
 
 _DECODERS = (
@@ -230,9 +263,8 @@ class TesselleBackend(BackendEntrypoint):  # type: ignore[misc, unused-ignore]
         if table is not None:
             tables = {table: container.table(table)}
         elif group is not None:
-            inside = group.strip("/") + "/"
-            tables = {key.removeprefix(inside): found for key, found in container.items() if key.startswith(inside)}
-        found = _Store(container, tables)
+            tables = _inside(container, group)
+        found = _Store(container, tables, group is None or not group.strip("/"))
         if not found.get_variables():
             raise InvalidCall(f"there is no dense array in '{container.uri}'", hint="read it with tesselle.scan")
         data = StoreBackendEntrypoint().open_dataset(found, drop_variables=drop_variables, **decoders)

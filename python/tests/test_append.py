@@ -19,6 +19,11 @@ def test_cells_along_an_axis(tmp_path: pathlib.Path) -> None:
     assert numpy.array_equal(found[...], numpy.concatenate([cells, cells + 100]))
     ts.append(numpy.zeros((8, 2)), path, axis=1)
     assert ts.open(path).table().array().shape == (8, 8)
+    ts.append(numpy.zeros((8, 1)), path, axis=-1)
+    assert ts.open(path).table().array().shape == (8, 9)
+    for axis in (2, -3):
+        with pytest.raises(KeyError, match=str(axis)):
+            ts.append(numpy.zeros((8, 9)), path, axis=axis)
     with pytest.raises(ts.InvalidCall):
         ts.append(numpy.zeros((3, 3)), path)
 
@@ -39,6 +44,7 @@ def test_what_cannot_grow_is_refused(tmp_path: pathlib.Path) -> None:
     ts.write({"a": [1]}, tmp_path / "a.parquet")
     with pytest.raises(ts.Error):
         ts.append({"a": [2]}, tmp_path / "a.parquet")
-    with pytest.raises(ts.Error):
+    with pytest.raises(FileNotFoundError) as missing:
         ts.append({"a": [2]}, tmp_path / "missing.tatami")
+    assert isinstance(missing.value, ts.NotFound) and "missing.tatami" in str(missing.value)
     assert ts.scan(tmp_path / "a.parquet").count() == 1

@@ -6,6 +6,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import warnings
 from typing import Any
 
 import numpy
@@ -205,16 +206,34 @@ def test_regions_go_straight_into_any_buffer() -> None:
     raw = bytearray(CELLS.nbytes)
     found.read(out=raw)
     assert bytes(raw) == CELLS.tobytes()
-    strided = numpy.zeros((7, 12, 10), "i4")[:, :, ::2]
-    for buffer in (strided, memoryview(strided), numpy.zeros(SHAPE[::-1], "i4").T):
-        with pytest.raises(ts.InvalidCall, match="in one piece"):
-            found.read(out=buffer)
-    locked = numpy.zeros(SHAPE, "i4")
-    locked.flags.writeable = False
-    with pytest.raises(BufferError):
-        found.read(out=locked)
+    for locked in (numpy.zeros(SHAPE, "i4"), numpy.zeros(SHAPE[::-1], "i4").T, bytes(CELLS.nbytes)):
+        if isinstance(locked, numpy.ndarray):
+            locked.flags.writeable = False
+        with pytest.raises(BufferError, match="read-only"):
+            found.read(out=locked)
     floats = memoryview(bytearray(CELLS.nbytes)).cast("f")
     for wrong in (numpy.zeros(SHAPE, "f4"), numpy.zeros((7, 5, 12), "i4"), bytearray(8), bytearray(), floats):
+        with pytest.raises(ValueError):
+            found.read(out=wrong)
+
+
+@pytest.mark.parametrize("slab", [1, 200, 600, 1 << 20])
+def test_regions_go_into_buffers_with_gaps(slab: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tesselle._array._SLAB", slab)
+    found = array("tet")
+    for make in (
+        lambda shape: numpy.zeros((*shape[:-1], shape[-1] * 2), "i4")[..., ::2],
+        lambda shape: numpy.zeros(shape[::-1], "i4").T,
+        lambda shape: numpy.zeros(shape, "i4")[::-1],
+    ):
+        for key in ((), (3,), (slice(1, 7, 2), slice(None), slice(3)), (slice(None), 4), (slice(2, 3), 5, slice(None, None, 2))):
+            out = make(CELLS[key].shape)
+            assert found.read(key, out=out) is out and numpy.array_equal(out, CELLS[key]), key
+            out[...] = 0
+            found.read(key, out=memoryview(out))
+            assert numpy.array_equal(out, CELLS[key]), key
+    gaps = memoryview(bytearray(CELLS.nbytes * 2))[::2]
+    for wrong in (gaps, memoryview(numpy.zeros((7, 12, 10), "f4"))[::2], numpy.zeros((7, 12, 10), "u4")[..., ::2]):
         with pytest.raises(ValueError):
             found.read(out=wrong)
 
@@ -261,6 +280,33 @@ def test_coordinates_that_do_not_begin_at_zero(tmp_path: pathlib.Path) -> None:
     assert numpy.array_equal(found[-3:, [0, 5]], cells[-3:, [0, 5]])
     labelled = found.to_xarray()
     assert labelled.sel(y=-5, x=6) == cells[0, 5]
+
+
+@pytest.mark.parametrize("shape", [(0,), (3, 0), (0, 3)])
+def test_reductions_of_no_cells_are_those_of_numpy(shape: tuple[int, ...], tmp_path: pathlib.Path) -> None:
+    cells = numpy.zeros(shape, "f4")
+    numpy.save(tmp_path / "none.npy", cells)
+    found = ts.open(tmp_path / "none.npy").table().array()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        for axis in [None, *range(len(shape))]:
+            for op in ("sum", "mean", "std", "var"):
+                wanted = getattr(cells, op)(axis=axis, keepdims=True)
+                kept = getattr(found, op)(axis=axis, keepdims=True)
+                assert kept.shape == wanted.shape and numpy.array_equal(kept, wanted, equal_nan=True), (op, axis)
+            for op in ("min", "max"):
+                if shape[axis or 0] and axis is not None:
+                    assert getattr(found, op)(axis).shape == getattr(cells, op)(axis).shape
+                else:
+                    with pytest.raises(ValueError):
+                        getattr(found, op)(axis)
+
+
+def test_masks_of_all_axes(tmp_path: pathlib.Path) -> None:
+    found, mask = array("tet"), CELLS > 100
+    numpy.save(tmp_path / "mask.npy", mask)
+    for key in (mask, (mask,), ts.open(tmp_path / "mask.npy").table().array()):
+        assert numpy.array_equal(found[key], CELLS[mask])
 
 
 def test_ranges_and_arrays_of_others_are_indices() -> None:

@@ -63,6 +63,25 @@ def test_hints_speak_python(tmp_path: pathlib.Path) -> None:
         ts.write({"a": [1]}, tmp_path / "no-ending")
 
 
+def test_hints_name_keywords_that_the_call_has(tmp_path: pathlib.Path) -> None:
+    key = bytes(range(32))
+    secret = tmp_path / "secret.tiledb"
+    ts.write(numpy.arange(6.0), secret, key=key)
+    with pytest.raises(ts.DataError, match="give the key with key=…"):
+        ts.open(secret)
+    for options in ({}, {"key": key}):
+        with pytest.raises(ts.DataError, match='source={"key": …} or TESSELLE_KEY'):
+            ts.convert(secret, tmp_path / "plain.tiledb", **options)
+    assert ts.convert(secret, tmp_path / "plain.npy", source={"key": key})["rows"] == 6
+    with pytest.raises(ts.InvalidCall, match="source={'raw': …}"):
+        ts.convert(secret, tmp_path / "raw.npy", raw=True)
+    with pytest.raises(ts.DataError, match="tesselle.open"):
+        ts.sql(f"SELECT * FROM '{secret}'")
+    assert ts.sql("SELECT count(*) FROM t", t=ts.open(secret, key=key)).fetchall() == [(6,)]
+    with pytest.raises(ts.InvalidCall, match=r"OPTIONS \('overwrite' 'true'\)"):
+        ts.sql(f"COPY (SELECT 1 AS a) TO '{tmp_path / 'plain.npy'}'")
+
+
 def test_no_hint_of_the_package_has_a_flag(tmp_path: pathlib.Path) -> None:
     rows = {"time": [3, 1, 2], "text": ["a", None, "c"], "list": [[1], [2], [3]]}
     seen = 0

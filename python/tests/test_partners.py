@@ -48,6 +48,52 @@ def test_pyarrow(pages) -> None:  # type: ignore[no-untyped-def]
     assert dataset.to_table(columns={"twice": pc.field("id") * 2})["twice"][2].as_py() == 4
 
 
+TYPES_WANTED: dict[str, list[tuple[Any, bool]]] = {
+    "tiny": [(pyarrow.int64(), True), (pyarrow.int16(), True), (pyarrow.int8(), False), (pyarrow.float64(), False)],
+    "code": [(pyarrow.int16(), True), (pyarrow.uint64(), True), (pyarrow.int8(), False)],
+    "name": [(pyarrow.large_string(), True), (pyarrow.string_view(), True), (pyarrow.binary(), False),
+        (pyarrow.dictionary(pyarrow.int32(), pyarrow.large_string()), True), (pyarrow.dictionary(pyarrow.int8(), pyarrow.string()), False)],
+    "word": [(pyarrow.string(), True), (pyarrow.dictionary(pyarrow.int64(), pyarrow.string_view()), True), (pyarrow.int32(), False)],
+    "half": [(pyarrow.float64(), True), (pyarrow.float16(), False), (pyarrow.int64(), False)],
+    "many": [(pyarrow.large_list(pyarrow.int64()), True), (pyarrow.list_(pyarrow.int16()), False)],
+    "raw": [(pyarrow.large_binary(), True), (pyarrow.binary_view(), True), (pyarrow.string(), False)],
+    "at": [(pyarrow.timestamp("ns"), False), (pyarrow.int64(), False)],
+}  # fmt: skip
+"""Types that a consumer asks for, and whether they have the same values."""
+
+
+@pytest.mark.parametrize("column", TYPES_WANTED)
+def test_consumers_get_the_types_they_ask_for(column: str, tmp_path: pathlib.Path) -> None:
+    rows = pyarrow.table(
+        {
+            "tiny": pyarrow.array([-1, None, 100], pyarrow.int16()),
+            "code": pyarrow.array([0, 255, None], pyarrow.uint8()),
+            "name": ["a", None, "it's"],
+            "word": pyarrow.array(["x", None, "x"]).dictionary_encode(),
+            "half": pyarrow.array([1.5, None, 2.5], pyarrow.float32()),
+            "many": pyarrow.array([[1], [], None], pyarrow.list_(pyarrow.int32())),
+            "raw": [b"a", None, b""],
+            "at": pyarrow.array([1, None, 7], pyarrow.timestamp("us")),
+        }
+    )
+    path = tmp_path / "rows.arrow"
+    ts.write(rows, path)
+    with open(path, "rb") as file:
+        sources = (ts.scan(path), ts.open(path).table(), ts.scan(path).splits(1)[0], ts.scan(file), ts.sql(f"SELECT * FROM '{path}'"))
+        for wanted, same in TYPES_WANTED[column]:
+            at = rows.schema.get_field_index(column)
+            asked = rows.schema.set(at, pyarrow.field(column, wanted))
+            for source in sources:
+                found = pyarrow.RecordBatchReader.from_stream(source, asked).read_all()
+                assert found.schema.field(column).type == (wanted if same else rows.schema.field(column).type)
+                assert found.to_pydict() == rows.to_pydict()
+        for other in (rows.schema.remove(0), rows.schema.set(0, pyarrow.field("other", pyarrow.int16()))):
+            for source in sources:
+                with pytest.raises(ts.InvalidCall, match="requested schema"):
+                    pyarrow.RecordBatchReader.from_stream(source, other)
+                assert pyarrow.table(source).num_rows == 3
+
+
 CONDITIONS: list[Any] = [
     pc.field("id") > 4000,
     (pc.field("id") >= 10) & (pc.field("id") < 20),
@@ -179,9 +225,9 @@ def test_polars(pages) -> None:  # type: ignore[no-untyped-def]
 
 def test_polars_predicates_are_pushed_down(pages) -> None:  # type: ignore[no-untyped-def]
     import polars as pl
-    from tesselle._polars_predicate import to_sql
+    from tesselle._polars_predicate import columns_of, to_sql
 
-    schema = pl.DataFrame(pages[1]).schema
+    schema = columns_of(pl.DataFrame(pages[1]).schema, [("at", "datetime64[us]")])
     assert to_sql((pl.col("id") > 5) & (pl.col("name") == "it's"), schema) == "(\"id\" > 5) AND (\"name\" = 'it''s')"
     assert to_sql((pl.col("id") > 5) & pl.col("name").str.contains("x"), schema) == '("id" > 5)'
     assert to_sql((pl.col("id") > 5) | pl.col("name").str.contains("x"), schema) is None
@@ -191,6 +237,7 @@ def test_polars_predicates_are_pushed_down(pages) -> None:  # type: ignore[no-un
     assert to_sql(pl.col("name").is_in(["a", None]), schema) is None
     assert to_sql(pl.col("flag"), schema) == '"flag" = TRUE'
     assert to_sql(pl.col("id") == pl.lit(3, dtype=pl.UInt8), schema) == '"id" = 3'
+    assert to_sql(pl.col("at") > pl.lit(7, dtype=pl.Datetime("ms")), schema) == '"at" > 7000'
     plan = ts.polars.scan(pages[0]).filter(pl.col("id") > 5).explain()
     assert "tesselle" in plan
 
@@ -229,6 +276,27 @@ def test_polars_predicates_of_every_type(tmp_path: pathlib.Path) -> None:
                 continue  # it has no zones
             found = lazy.filter(condition).collect()
             assert found.equals(frame.filter(condition).cast(found.schema)), (ending, str(condition))
+
+
+def test_polars_predicates_on_times_of_every_unit(tmp_path: pathlib.Path) -> None:
+    import datetime
+
+    import polars as pl
+
+    # Polars counts no seconds: it has them as milliseconds.
+    times = {unit: pyarrow.array(range(20), pyarrow.timestamp("s")).cast(pyarrow.timestamp(unit)) for unit in ("s", "ms", "us", "ns")}
+    rows = pyarrow.table({"id": list(range(20)), **times})
+    at = datetime.datetime(1970, 1, 1, 0, 0, 5)
+    for ending in ("parquet", "arrow", "tiledb", "csv"):
+        path = tmp_path / f"times.{ending}"
+        ts.write(rows, path, **({"dims": ["id"]} if ending == "tiledb" else {}))
+        lazy = ts.polars.scan(path)
+        for unit in times:
+            found = [lazy.filter(condition).collect().height for condition in (
+                pl.col(unit) > at, pl.col(unit) <= at, pl.col(unit) == at, pl.col(unit).is_between(at, at),
+                pl.col(unit) > at + datetime.timedelta(milliseconds=1),
+            )]  # fmt: skip
+            assert found == [14, 6, 1, 1, 14], (ending, unit)
 
 
 def test_pandas(pages) -> None:  # type: ignore[no-untyped-def]

@@ -96,3 +96,10 @@ def test_a_bar_that_fails_does_not_end_the_work(calls: Any, monkeypatch: pytest.
 
     assert calls["convert"](broken)["rows"] == 1000
     assert failed
+
+
+@pytest.mark.parametrize("progress", [5, "bar", [print]])
+def test_what_is_no_bar_is_refused(calls: Any, progress: Any) -> None:
+    for call in calls.values():
+        with pytest.raises(ts.InvalidCall, match="progress="):
+            call(progress)

@@ -6,6 +6,7 @@ import pathlib
 import pickle
 from typing import Any
 
+import numpy
 import pyarrow
 import pyarrow.compute as pc
 import pytest
@@ -188,6 +189,8 @@ def test_time_travel() -> None:
     assert len(counts[10]) < len(counts[40])
     both = ts.open(case / "array", between=("1970-01-01T00:00:00.020Z", "1970-01-01T00:00:00.030")).info()
     assert [f["timestamps"][0] for f in both["fragments"]] == [20, 30]
+    for at in (numpy.int64(10), numpy.datetime64(10, "ms"), numpy.datetime64("1970-01-01T00:00:00.010"), "10"):
+        assert ts.open(case / "array", at=at).info()["fragments"] == counts[10]
     with pytest.raises(ts.InvalidCall):
         ts.open(case / "array", at=10, between=(1, 2))
 

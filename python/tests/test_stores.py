@@ -242,11 +242,23 @@ def test_settings_of_an_object_store(field, monkeypatch: pytest.MonkeyPatch) -> 
     assert numpy.array_equal(ts.open("s3://bucket/runs/field.tet", storage_options=options).table()[...], field[1])
     assert ts.scan("s3://bucket/runs/field.tet", storage_options=options).count() == field[1].size
     assert asked == [("s3://bucket", {"config": options})] * 2
+    asked.clear()
+    client = {"AWS_ALLOW_HTTP": "true", "timeout": "5s"}
+    assert ts.open("s3://bucket/runs/field.tet", storage_options=options | client).format == "tet"
+    assert asked == [("s3://bucket", {"config": options, "client_options": {"allow_http": "true", "timeout": "5s"}})]
     for call in (ts.open, ts.scan, ts.verify):
         with pytest.raises(ts.InvalidCall, match="s3://"):
             call(field[0], storage_options=options)
     with open(field[0], "rb") as file, pytest.raises(ts.InvalidCall, match="its own"):
         ts.open(file, storage_options={"mapped": True})
+
+
+@pytest.mark.parametrize(
+    ("url", "options"), [("s3://bucket/a.tet", {"nonsense": "1"}), ("s3://bucket/a.tet", {"access_key_id": "a"}), ("nowhere://a.tet", {})]
+)
+def test_a_store_that_cannot_be_opened(url: str, options: dict[str, str]) -> None:
+    with pytest.raises(ts.InvalidCall, match="cannot be accessed: "):
+        ts.open(url, storage_options=options)
 
 
 def test_local_files_can_be_mapped(tmp_path: pathlib.Path, field, plant, pages) -> None:  # type: ignore[no-untyped-def]

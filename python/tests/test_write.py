@@ -120,6 +120,54 @@ def test_parts_that_are_no_tables(tmp_path: pathlib.Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("ending", ["tet", "zarr", "tiledb", "npy"])
+def test_axes_are_named(ending: str, tmp_path: pathlib.Path) -> None:
+    cells, path = numpy.arange(6.0).reshape(2, 3), tmp_path / f"a.{ending}"
+    for options in ({"dims": ["y", "x"]}, {"dims": "y,x"}, {"axes": ("y", "x")}):
+        report = ts.write(cells, path, overwrite=True, **options)  # type: ignore[arg-type]
+        found = ts.open(path).table().array()
+        assert numpy.array_equal(found, cells)
+        if ending == "npy":
+            assert report["metadata"]["lost"] == ["the names of the axes: y, x"]
+        else:
+            assert found.dims == ("y", "x") and report["metadata"]["lost"] == []
+    for wrong in ({"dims": ["y"]}, {"dims": ["y", "x", "z"]}, {"dims": ["y", "x"], "axes": ["y", "x"]}, {"dims": [0, 1]}, {"shape": (3, 2)}, {"fill": 0}):
+        with pytest.raises(ts.InvalidCall):
+            ts.write(cells, path, overwrite=True, **wrong)  # type: ignore[arg-type]
+
+
+def test_the_time_of_a_fragment_is_a_datetime(tmp_path: pathlib.Path) -> None:
+    for at in (datetime.datetime(1970, 1, 1, 0, 0, 5), 5000, "5000", numpy.datetime64(5, "s")):
+        ts.write({"x": [1], "v": [0.5]}, tmp_path / "a.tiledb", dims="x", timestamp=at, overwrite=True)
+        assert ts.open(tmp_path / "a.tiledb").info()["fragments"][0]["timestamps"] == [5000, 5000]
+
+
+def test_columns_are_chosen(tmp_path: pathlib.Path) -> None:
+    rows = pyarrow.table({"a": [1, 2], "b": [[1], [2]], "c": ["x", "y"]})
+    with pytest.raises(ts.InvalidCall, match=r'columns=\["a", "c"\]'):
+        ts.write(rows, tmp_path / "rows.csv")
+    for data in (rows, polars.DataFrame(rows), iter(rows.to_batches(max_chunksize=1)), rows.to_pydict(), rows.to_pylist()):
+        assert ts.write(data, tmp_path / "rows.csv", columns=["c", "a"], overwrite=True)["rows"] == 2
+        assert ts.scan(tmp_path / "rows.csv").to_arrow().to_pydict() == {"c": ["x", "y"], "a": [1, 2]}
+    ts.write(rows, tmp_path / "rows.tatami", columns="a")
+    with pytest.raises(ts.InvalidCall, match="columns="):
+        ts.append(rows, tmp_path / "rows.tatami")
+    assert ts.append(rows, tmp_path / "rows.tatami", columns=["a"])["rows"] == 2
+    assert ts.scan(tmp_path / "rows.tatami").to_arrow().to_pydict() == {"a": [1, 2, 1, 2]}
+    with pytest.raises(KeyError, match="'d' does not exist"):
+        ts.write(rows, tmp_path / "other.parquet", columns=["d"])
+    for data in (numpy.zeros(3), numpy.zeros((2, 2))):
+        with pytest.raises(ts.InvalidCall, match="an array has none"):
+            ts.write(data, tmp_path / "other.npy", columns=["a"])
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["rows.csv", "rows.tatami"]
+
+
+def test_rows_that_are_null_as_a_whole_are_refused(tmp_path: pathlib.Path) -> None:
+    with pytest.raises(ts.InvalidCall, match="null as a whole"):
+        ts.write(pyarrow.array([{"a": 1}, None]), tmp_path / "rows.parquet")
+    assert ts.write(pyarrow.array([{"a": 1}, {"a": None}]), tmp_path / "rows.parquet")["rows"] == 2
+
+
 def test_rows_have_the_columns_of_all_of_them(tmp_path: pathlib.Path) -> None:
     ts.write([{"a": 1}, {"b": "x", "a": 2}, {}], tmp_path / "rows.parquet")
     found = ts.scan(tmp_path / "rows.parquet").to_arrow().to_pylist()
@@ -169,8 +217,11 @@ def test_metadata_is_kept(tmp_path: pathlib.Path) -> None:
     numbers: dict[Any, Any] = {"scale": numpy.float32(1.5), "levels": numpy.arange(3), 5: True}
     ts.write(numpy.zeros((2, 2)), tmp_path / "n.zarr", metadata=numbers)
     assert ts.open(tmp_path / "n.zarr").table().attrs == {"scale": 1.5, "levels": [0, 1, 2], "5": True}
-    with pytest.raises(ts.InvalidCall, match="'raw' has no JSON form"):
-        ts.write({"v": [1]}, tmp_path / "o.tatami", metadata={"raw": [b"x"]})
+    for raw in ([b"x"], {"n": float("nan")}):
+        with pytest.raises(ts.InvalidCall, match="'raw' has no JSON form"):
+            ts.write({"v": [1]}, tmp_path / "o.tatami", metadata={"raw": raw})
+    with pytest.raises(ts.InvalidCall, match="a mapping"):
+        ts.write({"v": [1]}, tmp_path / "o.tatami", metadata=[("raw", 1)])  # type: ignore[arg-type]
 
 
 def test_nothing_is_left_of_a_write_that_fails(tmp_path: pathlib.Path) -> None:
@@ -274,6 +325,16 @@ def test_lazy_sources_are_written(pages, tmp_path: pathlib.Path) -> None:  # typ
     assert ts.write(ts.dataset(path), tmp_path / "d.parquet")["rows"] == 5000
     own = pyarrow.dataset.dataset(str(tmp_path / "d.parquet"))
     assert ts.sql("SELECT count(*) AS n FROM d", d=own).fetchall() == [(5000,)]
+
+
+def test_frames_of_dask_are_written_part_by_part(tmp_path: pathlib.Path) -> None:
+    dask_frames = pytest.importorskip("dask.dataframe")
+    frame = pandas.DataFrame({"a": range(10), "s": [f"s{i % 3}" for i in range(10)]})
+    lazy = dask_frames.from_pandas(frame, npartitions=3)
+    assert ts.write(lazy, tmp_path / "d.parquet")["rows"] == 10
+    found = ts.scan(tmp_path / "d.parquet", columns=["a", "s"]).to_arrow().to_pydict()
+    assert found == {"a": frame["a"].tolist(), "s": frame["s"].tolist()}
+    assert ts.sql("SELECT sum(a) FROM t", t=lazy).fetchall() == [(45,)]
 
 
 def test_xarray_in(tmp_path: pathlib.Path) -> None:

@@ -87,19 +87,39 @@ def test_zarr_groups_open_with_xarray_and_those_of_xarray_open_here(tmp_path: pa
     xarray.testing.assert_identical(found.load(), data)
 
 
+def test_zarr_groups_with_strings_open_with_xarray(tmp_path: pathlib.Path) -> None:
+    pytest.importorskip("zarr")
+    data = weather()
+    ts.write(data, tmp_path / "ours.zarr")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        found = xarray.open_zarr(tmp_path / "ours.zarr").load()
+    assert bytes(found["station"].values[1]).decode() == "Zürich"
+    xarray.testing.assert_identical(found.drop_vars(["station", "name"]), data.drop_vars(["station", "name"]))
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+def test_missing_strings_are_reported(ending: str, tmp_path: pathlib.Path) -> None:
+    data = xarray.Dataset({"s": ("x", numpy.array(["a", None, "b"], object)), "t": ("x", numpy.array(["a", "", "b"], object))})
+    report = ts.write(data, tmp_path / f"s.{ending}")
+    assert report["metadata"]["lost"] == ["the missing strings of 's': they are stored as empty ones"]
+    assert xarray.open_dataset(tmp_path / f"s.{ending}", engine="tesselle")["s"].values.tolist() == ["a", "", "b"]
+
+
 @pytest.mark.parametrize("ending", FORMATS)
 def test_chunks_are_named_by_axis_and_kept(ending: str, tmp_path: pathlib.Path) -> None:
     data = weather()
-    if ending == "tiledb":
-        ts.write(data, tmp_path / "w.tiledb")
-        return
     with pytest.raises(ts.InvalidCall, match="chunk="):
         ts.write(data, tmp_path / f"w.{ending}", chunk=(2, 2))
+    with pytest.raises(KeyError, match="'tim'.*there are time, "):
+        ts.write(data, tmp_path / f"w.{ending}", chunk={"tim": 2})
     ts.write(data, tmp_path / f"w.{ending}", chunk={"time": 2, "x": 3})
     found = xarray.open_dataset(tmp_path / f"w.{ending}", engine="tesselle", chunks={})
     assert found["temperature"].encoding["preferred_chunks"] == {"time": 2, "y": 3, "x": 3}
     assert found["temperature"].chunks == ((2, 2), (3,), (3, 2))
     xarray.testing.assert_identical(found.compute(), data)
+    if ending == "tiledb":  # the tiles of its arrays have extents of their own
+        return
     ts.write(found, tmp_path / f"again.{ending}")
     again = xarray.open_dataset(tmp_path / f"again.{ending}", engine="tesselle")
     assert again["temperature"].encoding["preferred_chunks"] == {"time": 2, "y": 3, "x": 3}
@@ -168,6 +188,23 @@ def test_axes_of_tiledb_are_coordinates(tmp_path: pathlib.Path) -> None:
     assert ts.open(tmp_path / "days").table().array().to_xarray().sel(day="2024-03-03") == 2
 
 
+def test_columns_that_are_no_variables_are_named(tmp_path: pathlib.Path) -> None:
+    tiledb = pytest.importorskip("tiledb")
+    domain = tiledb.Domain(tiledb.Dim("x", domain=(0, 3), tile=2, dtype="int64"))
+    kinds = {"f": "f4", "day": "datetime64[D]", "flag": "bool"}
+    schema = tiledb.ArraySchema(domain, [tiledb.Attr(name, dtype=kind) for name, kind in kinds.items()])
+    tiledb.Array.create(str(tmp_path / "a"), schema)
+    with tiledb.open(str(tmp_path / "a"), "w") as array:
+        array[:] = {name: numpy.arange(4).astype(kind) for name, kind in kinds.items()}
+    with pytest.warns(UserWarning, match="tesselle.scan reads them: day, flag$"):
+        found = xarray.open_dataset(tmp_path / "a", engine="tesselle")
+    assert list(found.data_vars) == ["f"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ts.write(weather(), tmp_path / "w.tet")
+        xarray.open_dataset(tmp_path / "w.tet", engine="tesselle")
+
+
 def test_axes_that_are_not_one_are_kept_apart(tmp_path: pathlib.Path) -> None:
     tiledb = pytest.importorskip("tiledb")
     tiledb.group_create(str(tmp_path / "g"))
@@ -229,8 +266,15 @@ def test_arrays_of_other_shapes_share_no_axis(tmp_path: pathlib.Path) -> None:
 def test_groups_of_a_hierarchy(tmp_path: pathlib.Path) -> None:
     zarr = pytest.importorskip("zarr")
     root = zarr.open_group(str(tmp_path / "g.zarr"), mode="w", zarr_format=3)
+    root.attrs["of"] = "the root"
     inner = root.create_group("run").create_group("one")
     inner.create_array("a", data=numpy.arange(3.0), dimension_names=["x"])
     inner.create_array("x", data=numpy.array([5, 6, 7]), dimension_names=["x"])
     found = xarray.open_dataset(tmp_path / "g.zarr", engine="tesselle", group="/run/one")
     assert list(found.data_vars) == ["a"] and found["x"].values.tolist() == [5, 6, 7]
+    assert found.attrs == {} and xarray.open_dataset(tmp_path / "g.zarr", engine="tesselle").attrs == {"of": "the root"}
+    with pytest.raises(KeyError, match="'other'.*there are run, run/one"):
+        xarray.open_dataset(tmp_path / "g.zarr", engine="tesselle", group="other")
+    ts.write(numpy.zeros(3), tmp_path / "a.tet")
+    with pytest.raises(KeyError, match="no groups"):
+        xarray.open_dataset(tmp_path / "a.tet", engine="tesselle", group="other")

@@ -18,6 +18,7 @@ use tesselle::{Error, Result};
 
 use crate::error::raise;
 use crate::incoming::{self, Incoming};
+use crate::representation;
 
 /// Batches that any thread can read.
 pub(crate) type Reader = Box<dyn RecordBatchReader + Send>;
@@ -26,13 +27,19 @@ pub(crate) type Reader = Box<dyn RecordBatchReader + Send>;
 struct Batches<I> {
     schema: SchemaRef,
     batches: I,
+    /// The types are not those of the engine.
+    converted: bool,
 }
 
 impl<I: Iterator<Item = Result<RecordBatch>>> Iterator for Batches<I> {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.batches.next().map(|batch| batch.map_err(|error| ArrowError::ExternalError(Box::new(error))))
+        let batch = self.batches.next()?.map_err(|error| ArrowError::ExternalError(Box::new(error)));
+        Some(match batch {
+            Ok(batch) if self.converted => representation::convert(&batch, &self.schema),
+            batch => batch,
+        })
     }
 }
 
@@ -42,14 +49,29 @@ impl<I: Iterator<Item = Result<RecordBatch>>> RecordBatchReader for Batches<I> {
     }
 }
 
-/// A stream capsule over batches of the engine.
-pub(crate) fn stream(
-    py: Python<'_>,
-    schema: SchemaRef,
+/// A stream capsule over batches of the engine, in the types of `answer`.
+pub(crate) fn stream<'py>(
+    py: Python<'py>,
+    own: &SchemaRef,
+    answer: SchemaRef,
     batches: impl Iterator<Item = Result<RecordBatch>> + Send + 'static,
-) -> PyResult<Bound<'_, PyCapsule>> {
-    let stream = FFI_ArrowArrayStream::new(Box::new(Batches { schema, batches }));
+) -> PyResult<Bound<'py, PyCapsule>> {
+    let converted = answer != *own;
+    let stream = FFI_ArrowArrayStream::new(Box::new(Batches { schema: answer, batches, converted }));
     PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+}
+
+/// The schema of a stream for a consumer that asks for the types of a schema capsule.
+///
+/// Fails if the request has other columns.
+pub(crate) fn answer(own: &SchemaRef, requested: Option<&Bound<'_, PyAny>>) -> PyResult<SchemaRef> {
+    let Some(capsule) = requested else { return Ok(Arc::clone(own)) };
+    let schema: NonNull<FFI_ArrowSchema> = pointer(capsule, c"arrow_schema")?.cast();
+    // SAFETY: the name of the capsule guarantees that it contains a schema, which stays in it.
+    let wanted = Schema::try_from(unsafe { schema.as_ref() });
+    let wanted = wanted
+        .map_err(|error| raise(&Error::invalid("the requested schema cannot be read").source(error)))?;
+    representation::answer(own, &wanted).map_err(|error| raise(&error))
 }
 
 /// A schema capsule.
@@ -86,6 +108,11 @@ fn reader(data: &Bound<'_, PyAny>) -> PyResult<Reader> {
             return Err(PyTypeError::new_err(
                 "a single Arrow array is not a table; wrap it in a record batch",
             ));
+        }
+        if array.null_count() > 0 {
+            let refused =
+                Error::invalid("the data has rows that are null as a whole, which a table cannot have");
+            return Err(raise(&refused.hint("pass a table whose columns are null there")));
         }
         let batch = RecordBatch::from(StructArray::from(array));
         let schema = batch.schema();

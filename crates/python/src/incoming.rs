@@ -10,7 +10,7 @@ use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use tesselle::{CancelToken, Driver, Error};
 
-use crate::capsules::Reader;
+use crate::capsules::{Reader, stream_error};
 use crate::run::POLL;
 
 thread_local! {
@@ -39,6 +39,8 @@ type Feed = (SyncSender<()>, Receiver<Next>);
 /// A stream that ends with an error once the call that reads it is canceled.
 pub(crate) struct Incoming {
     schema: SchemaRef,
+    /// The columns that are wanted, by their place in the stream; all if it is not given.
+    chosen: Option<Vec<usize>>,
     /// The stream, until its first batch is wanted.
     reader: Option<Reader>,
     /// The thread of the stream, once it has one.
@@ -52,11 +54,27 @@ impl Incoming {
     pub(crate) fn new(reader: Reader, scans: Vec<Driver>) -> Self {
         Self {
             schema: reader.schema(),
+            chosen: None,
             reader: Some(reader),
             feed: None,
             scans,
             canceled: CancelToken::new(),
         }
+    }
+
+    /// The same stream with these columns only, in this order.
+    pub(crate) fn columns(mut self, names: Option<&[String]>) -> Result<Self, Error> {
+        let Some(names) = names else { return Ok(self) };
+        let known = || self.schema.fields().iter().map(|field| field.name().as_str());
+        let place = |name: &String| {
+            known()
+                .position(|known| known == name)
+                .ok_or_else(|| Error::unknown_name("column", name, known()))
+        };
+        let chosen = names.iter().map(place).collect::<Result<Vec<_>, Error>>()?;
+        self.schema = Arc::new(self.schema.project(&chosen).map_err(stream_error)?);
+        self.chosen = Some(chosen);
+        Ok(self)
     }
 
     /// The same stream, read by a call that `driver` cancels.
@@ -108,7 +126,10 @@ impl Iterator for Incoming {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let next = self.take();
+        let next = self.take().and_then(|next| match (next, &self.chosen) {
+            (Some(batch), Some(chosen)) => batch.project(chosen).map(Some),
+            (next, _) => Ok(next),
+        });
         if !matches!(next, Ok(Some(_))) {
             // The thread of the stream ends with what it does at the moment.
             self.feed = None;

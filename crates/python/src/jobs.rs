@@ -7,6 +7,7 @@ use tesselle::{Convert, Depth, Scan, Uri};
 use crate::error::raise;
 use crate::options::{Opening, opener, settings};
 use crate::run::{complete, complete_with_progress};
+use crate::words::{word_in_conversion, worded};
 use crate::write::{attributes, casts};
 
 /// What to convert: what `tesselle.convert` makes of its keywords.
@@ -63,7 +64,10 @@ pub(crate) fn convert(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let conversion = request.conversion(source, target, &opening)?;
-    complete_with_progress(py, progress, |driver| Ok(conversion.on(driver).run()?.to_json().to_string()))
+    complete_with_progress(py, progress, |driver| {
+        let converted = conversion.on(driver).run().map_err(|error| worded(error, word_in_conversion))?;
+        Ok(converted.to_json().to_string())
+    })
 }
 
 /// Checks a container.

@@ -16,6 +16,7 @@ mod memory;
 mod options;
 mod progress;
 mod provider;
+mod representation;
 mod rows;
 mod run;
 mod scan;

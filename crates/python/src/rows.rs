@@ -59,9 +59,10 @@ impl Rows {
         if self.calls_python {
             return self.collect(py)?.__arrow_c_stream__(py, requested_schema);
         }
+        let answer = capsules::answer(&self.schema, requested_schema.as_ref())?;
         started(&self.driver);
         let batches = Interruptible::try_new(py, self.take_all()?.into_batches(), self.driver.clone())?;
-        capsules::stream(py, Arc::clone(&self.schema), batches)
+        capsules::stream(py, &self.schema, answer, batches)
     }
 
     /// Reads all rows into memory.
@@ -101,8 +102,8 @@ impl Batches {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        let _ = requested_schema;
-        capsules::stream(py, Arc::clone(&self.schema), self.batches.clone().into_iter().map(Ok))
+        let answer = capsules::answer(&self.schema, requested_schema.as_ref())?;
+        capsules::stream(py, &self.schema, answer, self.batches.clone().into_iter().map(Ok))
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
@@ -124,7 +125,8 @@ impl Batches {
         }
         let table = pretty_format_batches_with_options(&shown, &options);
         let table = table.map_err(|error| raise(&error.into()))?;
-        Ok(format!("{table}\n{} rows", self.__len__()))
+        let rows = self.__len__();
+        Ok(format!("{table}\n{rows} {}", if rows == 1 { "row" } else { "rows" }))
     }
 
     /// How many rows there are.

@@ -14,6 +14,7 @@ use crate::options::Opening;
 use crate::rows::Batches;
 use crate::run::{awaited, complete, driver, watched};
 use crate::table::Table;
+use crate::words::{word_in_sql, worded};
 
 /// Runs statements over files and registered tables.
 #[pyclass(frozen, module = "tesselle._native")]
@@ -49,7 +50,8 @@ impl Session {
     /// Runs statements; the answer is that of the last one.
     fn query(&self, py: Python<'_>, sql: &str) -> PyResult<Answer> {
         let interrupt = self.inner.interrupt();
-        let answer = awaited(py, || self.inner.query(sql), || interrupt.interrupt())?;
+        let query = || self.inner.query(sql).map_err(|error| worded(error, word_in_sql));
+        let answer = awaited(py, query, || interrupt.interrupt())?;
         Ok(Answer { schema: answer.schema(), answer: Mutex::new(Some(answer)) })
     }
 }
@@ -77,8 +79,8 @@ impl Answer {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        let _ = requested_schema;
-        capsules::stream(py, Arc::clone(&self.schema), self.take()?)
+        let answer = capsules::answer(&self.schema, requested_schema.as_ref())?;
+        capsules::stream(py, &self.schema, answer, self.take()?)
     }
 
     /// The names of the columns.
@@ -95,8 +97,11 @@ impl Answer {
     fn collect(&self, py: Python<'_>) -> PyResult<Batches> {
         let answer = self.take()?;
         let interrupt = answer.interrupt();
-        let batches =
-            watched(py, move || answer.collect::<tesselle::Result<Vec<_>>>(), || interrupt.interrupt())?;
+        let rows = move || {
+            let batches: tesselle::Result<Vec<_>> = answer.collect();
+            batches.map_err(|error| worded(error, word_in_sql))
+        };
+        let batches = watched(py, rows, || interrupt.interrupt())?;
         Ok(Batches { schema: Arc::clone(&self.schema), batches })
     }
 }

@@ -1,7 +1,7 @@
 //! Hints of errors in Python terms.
 
 use tesselle::core::shown;
-use tesselle::{Action, type_name};
+use tesselle::{Action, Error, type_name};
 
 /// An action as a keyword or a call.
 pub(crate) fn word(action: &Action) -> String {
@@ -15,6 +15,7 @@ pub(crate) fn word(action: &Action) -> String {
             format!("cast={{{}}}", casts.collect::<Vec<_>>().join(", "))
         }
         Action::Columns => "columns=[…]".to_owned(),
+        Action::OnlyColumns(names) => format!("columns={names:?}"),
         Action::Filter => "where=…".to_owned(),
         Action::Slice => "slice=…".to_owned(),
         Action::Region => "region=…".to_owned(),
@@ -33,7 +34,45 @@ pub(crate) fn word(action: &Action) -> String {
         Action::Convert => "tesselle.convert(…)".to_owned(),
         Action::Append => "tesselle.append(…)".to_owned(),
         Action::Deleted => "deleted=True".to_owned(),
+        Action::InPlace => "'python -m tesselle repair --in-place'".to_owned(),
+        Action::Delete => {
+            let call = |format: &str| format!("'python -m tesselle {format} delete'");
+            format!("{}, {} or {}", call("tsfile"), call("tiledb"), call("tatami"))
+        }
         other => other.neutral(),
+    }
+}
+
+/// An action of a conversion, where `source=` says how the source is opened.
+pub(crate) fn word_in_conversion(action: &Action) -> String {
+    match action {
+        Action::Format(name) => format!("source={{\"format\": {}}}", literal(name)),
+        Action::Raw => "source={\"raw\": True}".to_owned(),
+        Action::StringsAsBinary => "source={\"text_as_binary\": True}".to_owned(),
+        Action::AsOf => "source={\"at\": …}".to_owned(),
+        Action::Key => "source={\"key\": …} or TESSELLE_KEY".to_owned(),
+        Action::Deleted => "source={\"deleted\": True}".to_owned(),
+        other => word(other),
+    }
+}
+
+/// An action of a statement: what SQL spells itself, and keywords of `tesselle.open` for a table that is passed by name.
+pub(crate) fn word_in_sql(action: &Action) -> String {
+    match action {
+        Action::Key => "TESSELLE_KEY, or t=tesselle.open(…, key=…)".to_owned(),
+        Action::Raw | Action::StringsAsBinary | Action::AsOf | Action::Deleted | Action::Format(_) => {
+            format!("t=tesselle.open(…, {})", word(action))
+        }
+        other => tesselle_sql::word(other).unwrap_or_else(|| word(other)),
+    }
+}
+
+/// An error whose hint has its words, so that no others are chosen for it.
+pub(crate) fn worded(error: Error, wording: fn(&Action) -> String) -> Error {
+    let hint = error.next_step().map(|hint| hint.word(wording));
+    match hint {
+        Some(hint) => error.replace_hint(hint),
+        None => error,
     }
 }
 

@@ -10,6 +10,7 @@ use tesselle::{Append, Attribute, DType, Driver, Error};
 
 use crate::capsules::{self, Shared};
 use crate::error::raise;
+use crate::incoming::Incoming;
 use crate::options::{Opening, settings};
 use crate::run::complete;
 
@@ -21,6 +22,8 @@ pub(crate) struct Target {
     format: Option<String>,
     table: Option<String>,
     overwrite: bool,
+    /// The columns to write; all of them by default.
+    columns: Option<Vec<String>>,
     /// The types that columns are cast to; `auto` for those that the format suggests.
     cast: Option<String>,
     settings: Vec<(String, String)>,
@@ -67,10 +70,15 @@ macro_rules! build {
     }};
 }
 
+/// The rows of anything that speaks Arrow, with these columns only.
+fn chosen(data: &Bound<'_, PyAny>, columns: Option<&[String]>) -> PyResult<Incoming> {
+    capsules::import(data)?.columns(columns).map_err(|error| raise(&error))
+}
+
 /// Writes the rows of anything that speaks Arrow; returns the report as JSON.
 #[pyfunction]
 pub(crate) fn write_rows(py: Python<'_>, data: &Bound<'_, PyAny>, target: Target) -> PyResult<String> {
-    let reader = capsules::import(data)?;
+    let reader = chosen(data, target.columns.as_deref())?;
     let (auto_cast, types) = casts(target.cast.as_deref())?;
     let builder = tesselle::create(target.uri.clone(), reader.schema()).casts(types).auto_cast(auto_cast);
     let builder = build!(builder, target);
@@ -159,6 +167,7 @@ fn array(
 pub(crate) struct Extension {
     uri: String,
     axis: Option<String>,
+    columns: Option<Vec<String>>,
     cast: Option<String>,
     settings: Vec<(String, String)>,
     opening: Opening,
@@ -189,7 +198,7 @@ impl Extension {
 /// Adds the rows of anything that speaks Arrow to a container; returns the report as JSON.
 #[pyfunction]
 pub(crate) fn append_rows(py: Python<'_>, data: &Bound<'_, PyAny>, target: Extension) -> PyResult<String> {
-    let reader = capsules::import(data)?;
+    let reader = chosen(data, target.columns.as_deref())?;
     target.run(py, move |uri, driver| tesselle::append_rows(reader.under(driver), uri))
 }
 

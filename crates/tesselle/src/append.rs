@@ -181,8 +181,7 @@ impl Append {
         let driver = self.run.driver()?;
         let Uri { location, table } = Uri::parse(&self.output)?;
         if !location.exists()? {
-            return Err(Error::not_found(format!("'{}' does not exist", location.path()))
-                .suggest("{} writes a new one", [Action::Convert]));
+            return Err(Error::missing(location.path()).suggest("{} writes a new one", [Action::Convert]));
         }
         let format = registry::detect(&location)?;
         let opener = self.opener.used_by(format);

@@ -278,7 +278,9 @@ fn what_cannot_grow_says_so() {
     let parquet = into(&a, "a.parquet", &[]);
     assert!(add(&a, text(&parquet)).unwrap_err().to_string().contains("appended"));
     let missing = folder.path().join("none.tsfile");
-    assert!(add(&a, text(&missing)).unwrap_err().to_string().contains("does not exist"));
+    let error = add(&a, text(&missing)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Io);
+    assert!(error.to_string().contains("no such file"));
     let tsfile = into(&a, "a.tsfile", &["time=time", "aligned=true"]);
     let text_column = csv(folder.path(), "b.csv", "time,n", (10..15).map(|i| format!("{i},word")));
     assert!(add(&text_column, text(&tsfile)).is_err());
