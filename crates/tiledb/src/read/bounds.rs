@@ -47,7 +47,7 @@ pub(crate) fn attribute_stats(array: &Array, column: &Column) -> Result<ColumnSt
 }
 
 /// The sum of the integers of a tile whose bounds are trusted. A sum that reached a limit of its type had stopped
-/// adding, and engines count nulls of dense tiles wrongly.
+/// adding, in a dense tile only for a while, and engines count nulls of dense tiles wrongly.
 pub(super) fn tile_sum(fragment: &Fragment, column: &Column, tile: u64) -> Result<Option<i128>> {
     let Some((index, attribute)) = fragment.schema.attribute(&column.name) else { return Ok(None) };
     if !attribute.datatype.is_integer() || (attribute.nullable && fragment.footer.dense) {
@@ -58,6 +58,18 @@ pub(super) fn tile_sum(fragment: &Fragment, column: &Column, tile: u64) -> Resul
         return Ok(None);
     };
     let signed = sum.cast_signed();
+    if fragment.footer.dense && attribute.datatype.physical() == Physical::I64 {
+        let cells = fragment.schema.grid()?.cells_per_tile()?;
+        let at = usize::try_from(tile).ok();
+        let of = |values: &TileValues| {
+            let bytes = values.fixed_at(at?, attribute.datatype.size())?;
+            bytes.try_into().ok().map(i64::from_le_bytes).map(i64::unsigned_abs)
+        };
+        let most = of(&statistics.mins).zip(of(&statistics.maxs)).map(|(min, max)| min.max(max));
+        if most.and_then(|most| most.checked_mul(cells)).is_none_or(|sum| i64::try_from(sum).is_err()) {
+            return Ok(None);
+        }
+    }
     Ok(match attribute.datatype.physical() {
         Physical::U8 | Physical::U16 | Physical::U32 | Physical::U64 => {
             (*sum != u64::MAX).then_some(i128::from(*sum))
