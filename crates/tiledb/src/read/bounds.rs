@@ -9,11 +9,13 @@ use super::schema::Column;
 use crate::Result;
 use crate::filter::Filter;
 use crate::fragment::Fragment;
+use crate::meta::attribute::Attribute;
 use crate::meta::datatype::{Datatype, Physical};
 use crate::meta::slots::Field;
 use crate::meta::statistics::TileValues;
 use crate::meta::value::{parse_scalar, string_or_bytes};
 use crate::open::Array;
+use crate::write::cells::CellType;
 
 /// The combined statistics of an attribute over all fragments, if a read returns every cell of every fragment.
 pub(crate) fn attribute_stats(array: &Array, column: &Column) -> Result<ColumnStats> {
@@ -49,7 +51,7 @@ pub(crate) fn attribute_stats(array: &Array, column: &Column) -> Result<ColumnSt
 /// The sum of the integers of a tile whose bounds are trusted. A sum that reached a limit of its type had stopped
 /// adding, in a dense tile only for a while, and engines count nulls of dense tiles wrongly.
 pub(super) fn tile_sum(fragment: &Fragment, column: &Column, tile: u64) -> Result<Option<i128>> {
-    let Some((index, attribute)) = fragment.schema.attribute(&column.name) else { return Ok(None) };
+    let Some((index, attribute)) = stored(fragment, column) else { return Ok(None) };
     if !attribute.datatype.is_integer() || (attribute.nullable && fragment.footer.dense) {
         return Ok(None);
     }
@@ -78,6 +80,12 @@ pub(super) fn tile_sum(fragment: &Fragment, column: &Column, tile: u64) -> Resul
     })
 }
 
+/// The attribute of a column in a fragment that stores cells of its type.
+fn stored<'a>(fragment: &'a Fragment, column: &Column) -> Option<(usize, &'a Attribute)> {
+    let stored = fragment.schema.attribute(&column.name);
+    stored.filter(|(_, attribute)| CellType::of_attribute(attribute) == column.cell_type())
+}
+
 /// The fragments that make up the array, if a read returns exactly their cells.
 pub(super) fn whole_fragments(array: &Array) -> Option<&[Arc<Fragment>]> {
     if !array.is_dense() {
@@ -102,7 +110,7 @@ fn covering_fragment(array: &Array) -> Option<&Arc<Fragment>> {
 /// Statistics describe values before a lossy filter, and a NaN invalidates the min and max of floats. String statistics
 /// are trusted only for sparse tiles: engines mix up the others.
 pub(crate) fn tile_bounds(fragment: &Fragment, column: &Column, tile: u64) -> Result<Option<ColumnBounds>> {
-    let Some((index, attribute)) = fragment.schema.attribute(&column.name) else { return Ok(None) };
+    let Some((index, attribute)) = stored(fragment, column) else { return Ok(None) };
     let datatype = attribute.datatype;
     let number =
         datatype.is_integer() || datatype.is_float() || datatype.is_time() || datatype == Datatype::Bool;
