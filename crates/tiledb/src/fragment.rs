@@ -23,6 +23,7 @@ use crate::meta::statistics::{
 };
 use crate::meta::wire::{bytes64, numbers};
 use crate::order::grid::{CellBox, Grid};
+use crate::write::cells::CellType;
 use crate::{Cursor, Error, Result};
 
 /// Positions of one field's tiles in its files.
@@ -91,6 +92,26 @@ pub(crate) struct FragmentContext<'a> {
 }
 
 impl Fragment {
+    /// The position of an attribute in the fragment's schema; `None` where reads show the fill value.
+    ///
+    /// An attribute that was dropped and added again can have had another type. Like engines, reads show the fill value if
+    /// its cells had a fixed instead of a variable length, or the other way round. They fail on other types, whose bytes
+    /// engines take for those of the new one.
+    pub(crate) fn attribute(&self, name: &str, wanted: CellType) -> Result<Option<usize>> {
+        let Some((index, attribute)) = self.schema.attribute(name) else { return Ok(None) };
+        let stored = CellType::of_attribute(attribute);
+        if stored.is_var() != wanted.is_var() {
+            return Ok(None);
+        }
+        if stored != wanted {
+            let message = format!("attribute '{name}' has another type in an older fragment");
+            return Err(Error::unsupported(message)
+                .file(self.path.clone())
+                .hint("read the other columns, or the time before the attribute was replaced"));
+        }
+        Ok(Some(index))
+    }
+
     /// Opens a fragment: reads its metadata file and parses the footer.
     pub(crate) fn open(entry: &FragmentEntry, context: &FragmentContext<'_>) -> Result<Self> {
         let metadata_path = format!("{}/{FRAGMENT_METADATA}", entry.path);

@@ -21,8 +21,8 @@ pub fn decode(kind: IntKind, src: &[u8], dst: &mut [u8]) -> Result<()> {
     let count = u64::from_le_bytes(*count);
     let bytes = usize::try_from(count).ok().and_then(|n| n.checked_mul(kind.width()));
     if bytes != Some(dst.len()) {
-        let expected = (dst.len() / kind.width()) as u64;
-        return Err(Error::Length { what: WHAT, expected, found: count });
+        let found = count.saturating_mul(kind.width() as u64);
+        return Err(Error::Length { what: WHAT, expected: dst.len() as u64, found });
     }
     if payload.len() != dst.len() {
         return Err(Error::truncated(WHAT, dst.len(), payload.len()));

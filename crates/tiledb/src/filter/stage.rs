@@ -91,12 +91,12 @@ pub(super) fn place(
         }
         Filter::Delta { reinterpret, .. } => {
             let datatype = reinterpret.unwrap_or(datatype);
-            return Ok((Stage::Compress(PartCodec::Delta(integer(datatype, "delta")?)), datatype));
+            return Ok((Stage::Compress(PartCodec::Delta(difference(datatype, "delta")?)), datatype));
         }
         Filter::DoubleDelta { reinterpret, .. } => {
             let datatype = reinterpret.unwrap_or(datatype);
             return Ok((
-                Stage::Compress(PartCodec::DoubleDelta(integer(datatype, "double delta")?)),
+                Stage::Compress(PartCodec::DoubleDelta(difference(datatype, "double delta")?)),
                 datatype,
             ));
         }
@@ -174,6 +174,11 @@ fn usable_level(compressor: tesselle_codec::compress::Compressor, level: i32) ->
         Compressor::Bzip2 => Some(level.max(1)),
         _ => (level >= 0).then_some(level),
     }
+}
+
+/// The integers between which delta and double delta take differences: all strings are bytes to them (spec §5.3).
+fn difference(datatype: Datatype, filter: &str) -> Result<IntKind> {
+    if datatype.is_string() { Ok(IntKind::U8) } else { integer(datatype, filter) }
 }
 
 fn integer(datatype: Datatype, filter: &str) -> Result<IntKind> {

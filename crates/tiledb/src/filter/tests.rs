@@ -240,3 +240,34 @@ fn an_empty_tile_has_no_chunks() {
     assert_eq!(body, [0; 8]);
     codec.decode(&body, &mut [], None).unwrap();
 }
+
+/// The bodies are those of the reference.
+#[test]
+fn deltas_of_wide_strings_are_between_bytes() {
+    let unit = |unit: u16| unit.to_le_bytes();
+    let data: Vec<u8> = [0x28, 0x4e, 0x48, 0x4e, 0x34].into_iter().flat_map(unit).collect();
+    let head = |filtered: u8| -> Vec<u8> {
+        let words = [1, 0, 10, filtered, 16, 0, 1, 10, filtered];
+        words.into_iter().flat_map(|word: u8| u32::from(word).to_le_bytes()).collect()
+    };
+    let count = [10, 0, 0, 0, 0, 0, 0, 0];
+    let deltas = [0x28, 0xd8, 0x4e, 0xb2, 0x48, 0xb8, 0x4e, 0xb2, 0x34, 0xcc];
+    let cases = [
+        (Filter::Delta { level: -1, reinterpret: None }, [head(18).as_slice(), &count, &deltas].concat()),
+        (
+            Filter::DoubleDelta { level: -1, reinterpret: None },
+            [head(19).as_slice(), &[8], &count, &data].concat(),
+        ),
+    ];
+    for datatype in [Datatype::StringUtf16, Datatype::StringUcs2] {
+        for (filter, body) in &cases {
+            let codec = fixed(vec![filter.clone()], datatype, None);
+            let mut written = Vec::new();
+            codec.encode(&data, None, &mut written).unwrap();
+            assert_eq!(&written, body);
+            let mut back = vec![0; data.len()];
+            codec.decode(body, &mut back, None).unwrap();
+            assert_eq!(back, data);
+        }
+    }
+}

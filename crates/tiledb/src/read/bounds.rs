@@ -9,11 +9,13 @@ use super::schema::Column;
 use crate::Result;
 use crate::filter::Filter;
 use crate::fragment::Fragment;
+use crate::meta::attribute::Attribute;
 use crate::meta::datatype::{Datatype, Physical};
 use crate::meta::slots::Field;
 use crate::meta::statistics::TileValues;
 use crate::meta::value::{parse_scalar, string_or_bytes};
 use crate::open::Array;
+use crate::write::cells::CellType;
 
 /// The combined statistics of an attribute over all fragments, if a read returns every cell of every fragment.
 pub(crate) fn attribute_stats(array: &Array, column: &Column) -> Result<ColumnStats> {
@@ -47,9 +49,9 @@ pub(crate) fn attribute_stats(array: &Array, column: &Column) -> Result<ColumnSt
 }
 
 /// The sum of the integers of a tile whose bounds are trusted. A sum that reached a limit of its type had stopped
-/// adding, and engines count nulls of dense tiles wrongly.
+/// adding, in a dense tile only for a while, and engines count nulls of dense tiles wrongly.
 pub(super) fn tile_sum(fragment: &Fragment, column: &Column, tile: u64) -> Result<Option<i128>> {
-    let Some((index, attribute)) = fragment.schema.attribute(&column.name) else { return Ok(None) };
+    let Some((index, attribute)) = stored(fragment, column) else { return Ok(None) };
     if !attribute.datatype.is_integer() || (attribute.nullable && fragment.footer.dense) {
         return Ok(None);
     }
@@ -58,12 +60,30 @@ pub(super) fn tile_sum(fragment: &Fragment, column: &Column, tile: u64) -> Resul
         return Ok(None);
     };
     let signed = sum.cast_signed();
+    if fragment.footer.dense && attribute.datatype.physical() == Physical::I64 {
+        let cells = fragment.schema.grid()?.cells_per_tile()?;
+        let at = usize::try_from(tile).ok();
+        let of = |values: &TileValues| {
+            let bytes = values.fixed_at(at?, attribute.datatype.size())?;
+            bytes.try_into().ok().map(i64::from_le_bytes).map(i64::unsigned_abs)
+        };
+        let most = of(&statistics.mins).zip(of(&statistics.maxs)).map(|(min, max)| min.max(max));
+        if most.and_then(|most| most.checked_mul(cells)).is_none_or(|sum| i64::try_from(sum).is_err()) {
+            return Ok(None);
+        }
+    }
     Ok(match attribute.datatype.physical() {
         Physical::U8 | Physical::U16 | Physical::U32 | Physical::U64 => {
             (*sum != u64::MAX).then_some(i128::from(*sum))
         }
         _ => (signed != i64::MAX && signed != i64::MIN).then_some(i128::from(signed)),
     })
+}
+
+/// The attribute of a column in a fragment that stores cells of its type.
+fn stored<'a>(fragment: &'a Fragment, column: &Column) -> Option<(usize, &'a Attribute)> {
+    let stored = fragment.schema.attribute(&column.name);
+    stored.filter(|(_, attribute)| CellType::of_attribute(attribute) == column.cell_type())
 }
 
 /// The fragments that make up the array, if a read returns exactly their cells.
@@ -90,7 +110,7 @@ fn covering_fragment(array: &Array) -> Option<&Arc<Fragment>> {
 /// Statistics describe values before a lossy filter, and a NaN invalidates the min and max of floats. String statistics
 /// are trusted only for sparse tiles: engines mix up the others.
 pub(crate) fn tile_bounds(fragment: &Fragment, column: &Column, tile: u64) -> Result<Option<ColumnBounds>> {
-    let Some((index, attribute)) = fragment.schema.attribute(&column.name) else { return Ok(None) };
+    let Some((index, attribute)) = stored(fragment, column) else { return Ok(None) };
     let datatype = attribute.datatype;
     let number =
         datatype.is_integer() || datatype.is_float() || datatype.is_time() || datatype == Datatype::Bool;

@@ -12,6 +12,7 @@ use crate::meta::attribute::Attribute;
 use crate::meta::datatype::{Datatype, Physical};
 use crate::meta::dimension::{Dimension, VAR};
 use crate::meta::enumeration::Enumeration;
+use crate::write::cells::CellType;
 use crate::{Error, Result};
 
 /// The source of a column: its position in the array's schema.
@@ -48,6 +49,11 @@ pub(crate) struct Column {
 }
 
 impl Column {
+    /// The type of its cells.
+    pub(crate) fn cell_type(&self) -> CellType {
+        CellType { datatype: self.datatype, cell_val_num: self.cell_val_num, nullable: self.nullable }
+    }
+
     pub(crate) fn of_dimension(index: usize, dim: &Dimension, presentation: Presentation) -> Result<Self> {
         Self::try_new(
             dim.name.clone(),

@@ -70,6 +70,10 @@ pub(crate) fn of_tile(
             None => tile.data.within(index * kind.cell_size()..(index + 1) * kind.cell_size()),
         };
         string_min_max(real.iter().cloned().flatten().filter(|i| is_valid(tile, *i)).map(cell), &mut stats);
+        if presence.sum {
+            // Single characters compare as strings, but are added as signed numbers.
+            numbers::<i8>(tile, Presence { min_max: false, ..presence }, real, &mut stats);
+        }
         return stats;
     }
     match kind.datatype.physical() {
@@ -85,6 +89,50 @@ pub(crate) fn of_tile(
         Physical::F64 => numbers::<f64>(tile, presence, real, &mut stats),
     }
     stats
+}
+
+/// The statistics of a tile that depend on the order in which its cells are visited. That is not stored for dense
+/// tiles: the reference visits the cells of a write in the order of its runs, and a sum that saturates in one run goes on
+/// in the next.
+#[derive(Debug, Default)]
+pub(crate) struct Unsettled {
+    /// How far two sums can be apart; infinite if nothing is known.
+    pub(crate) sum: f64,
+    /// Whether there is a NaN, which can hide any minimum and maximum.
+    pub(crate) min_max: bool,
+}
+
+/// What is unsettled about the statistics of the cells of `tile` that lie in `real`.
+pub(crate) fn unsettled(tile: &TileCells, kind: CellType, real: &[Range<usize>]) -> Unsettled {
+    if kind.cell_val_num != 1 || is_byte_string(kind) {
+        return Unsettled::default();
+    }
+    let places = || real.iter().cloned().flatten().filter(|i| is_valid(tile, *i));
+    let bytes = |i: usize| tile.data.within(i * kind.cell_size()..(i + 1) * kind.cell_size());
+    let float = |i: usize| match kind.datatype.physical() {
+        Physical::F32 => f64::from(<f32 as Number>::of(bytes(i))),
+        _ => <f64 as Number>::of(bytes(i)),
+    };
+    match kind.datatype.physical() {
+        Physical::F32 | Physical::F64 => {
+            let (count, total) = places().fold((0.0, 0.0), |(n, sum), i| (n + 1.0, sum + float(i).abs()));
+            let sum = count * f64::EPSILON * total;
+            Unsettled {
+                sum: if sum.is_finite() { sum } else { f64::INFINITY },
+                min_max: places().any(|i| float(i).is_nan()),
+            }
+        }
+        Physical::I64 => {
+            let values = || places().map(|i| <i64 as Number>::of(bytes(i)));
+            let fits = |positive: bool| {
+                let mut of_sign = values().filter(|value| (*value > 0) == positive);
+                of_sign.try_fold(0_i64, i64::checked_add).is_some()
+            };
+            let fits = fits(true) && fits(false);
+            Unsettled { sum: if fits { 0.0 } else { f64::INFINITY }, min_max: false }
+        }
+        _ => Unsettled::default(),
+    }
 }
 
 /// The summary of a fragment from the statistics of its tiles.
@@ -115,8 +163,9 @@ pub(crate) fn summarize(tiles: &[TileStats], kind: CellType, presence: Presence)
     summary
 }
 
-fn is_byte_string(kind: CellType) -> bool {
-    kind.datatype == Datatype::StringAscii || (kind.datatype == Datatype::Char && kind.cell_val_num != 1)
+/// Whether the minimum and maximum compare strings of bytes.
+pub(crate) fn is_byte_string(kind: CellType) -> bool {
+    matches!(kind.datatype, Datatype::StringAscii | Datatype::Char)
 }
 
 fn is_valid(tile: &TileCells, index: usize) -> bool {
@@ -319,6 +368,37 @@ mod tests {
         assert_eq!(stats_of(Datatype::Uint64, &[u64::MAX, 1, 7], None).sum, u64::MAX);
         let floats = stats_of(Datatype::Float64, &[f64::MAX, f64::MAX, -1.0], None);
         assert_eq!(f64::from_bits(floats.sum), f64::MAX);
+    }
+
+    #[test]
+    fn single_characters_compare_as_bytes_and_add_as_signed_numbers() {
+        let kind = CellType { datatype: Datatype::Char, cell_val_num: 1, nullable: true };
+        let tile =
+            TileCells { data: vec![0x13, 0xd7, 0x01, 0x7f], offsets: None, validity: Some(vec![1, 1, 0, 1]) };
+        let stats = of_tile(&tile, kind, Presence::of(kind, false), std::slice::from_ref(&(0..4)));
+        assert_eq!((stats.min, stats.max, stats.nulls), (vec![0x13], vec![0xd7], 1));
+        assert_eq!(stats.sum.cast_signed(), 0x13 - 0x29 + 0x7f);
+    }
+
+    #[test]
+    fn the_order_of_cells_matters_where_a_sum_saturates_or_rounds() {
+        let of = |datatype, data: Vec<u8>, count: usize| {
+            let kind = CellType { datatype, cell_val_num: 1, nullable: false };
+            unsettled(
+                &TileCells { data, offsets: None, validity: None },
+                kind,
+                std::slice::from_ref(&(0..count)),
+            )
+        };
+        let integers = |values: &[i64]| values.iter().flat_map(|v| v.to_le_bytes()).collect();
+        assert!(of(Datatype::Int64, integers(&[i64::MAX, -5, 1]), 3).sum.is_infinite());
+        assert!(of(Datatype::TimeMs, integers(&[i64::MIN, 5, -1]), 3).sum.is_infinite());
+        assert_eq!(of(Datatype::Int64, integers(&[i64::MAX, i64::MIN, 0]), 3).sum, 0.0);
+        let floats = |values: &[f64]| values.iter().flat_map(|v| v.to_le_bytes()).collect();
+        let finite = of(Datatype::Float64, floats(&[1e16, 1.0, -1e16]), 3);
+        assert!(finite.sum > 1.0 && finite.sum < 100.0 && !finite.min_max, "{finite:?}");
+        let nan = of(Datatype::Float64, floats(&[1.0, f64::NAN]), 2);
+        assert!(nan.sum.is_infinite() && nan.min_max);
     }
 
     /// Min, max and sum, one value after the other.

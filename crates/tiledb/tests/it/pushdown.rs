@@ -4,7 +4,7 @@
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::DataType;
 use serde_json::Value as Json;
-use tesselle_core::{Comparison, OpenOptions, Predicate, Scalar, Scan};
+use tesselle_core::{Comparison, Known, OpenOptions, Predicate, Scalar, Scan};
 
 use crate::support;
 use crate::support::values::{cell, column};
@@ -181,5 +181,17 @@ fn the_array_face_reads_regions_as_rows_do() {
                 .collect();
             assert_eq!(bytes, rows, "{name} {attribute} {text}");
         }
+    }
+}
+
+#[test]
+fn sums_of_dense_tiles_are_known_only_if_no_run_can_saturate() {
+    let case = case("dense_statistics_by_runs");
+    let container = open(&case.join("array"), &options(&expected(&case))).unwrap();
+    let stats = container.default_table().unwrap().stats_of(&["a", "b"]);
+    for name in ["a", "b"] {
+        let column = &stats.columns[name];
+        assert_eq!(column.sum, Known::Absent, "{name}");
+        assert_ne!(column.max, Known::Absent, "{name}");
     }
 }

@@ -226,8 +226,8 @@ impl Statistics {
         Ok(())
     }
 
-    /// Merges the statistics of the following page or chunk. The first two versions keep first and last times
-    /// as written, the others the true bounds.
+    /// Merges the statistics of the following page or chunk, whose points hide those at the same times. The first two
+    /// versions keep first and last times as written, the others the true bounds.
     pub(crate) fn merge(&mut self, next: &Self, version: Version) {
         if next.count == 0 {
             return;
@@ -244,7 +244,7 @@ impl Statistics {
             self.end_time = after.max(next.end_time);
         }
         self.count = self.count.saturating_add(next.count);
-        if !version.is_flat() && next.start_time < before {
+        if !version.is_flat() && next.start_time <= before {
             self.first.clone_from(&next.first);
         }
         if version.is_flat() || next.end_time >= after {
@@ -360,6 +360,28 @@ mod tests {
             }
         }
         stats
+    }
+
+    #[test]
+    fn the_later_of_two_chunks_gives_the_first_and_last_value_at_equal_times() {
+        let chunk = |times: (i64, i64), value: i32| Statistics {
+            count: 2,
+            start_time: times.0,
+            end_time: times.1,
+            first: Some(Value::Int32(value)),
+            last: Some(Value::Int32(value)),
+            ..Statistics::default()
+        };
+        for version in [Version::V2, Version::V3, Version::V4] {
+            let mut stats = chunk((5, 9), 1);
+            stats.merge(&chunk((5, 9), 2), version);
+            assert_eq!(
+                (stats.first.clone(), stats.last.clone()),
+                (Some(Value::Int32(2)), Some(Value::Int32(2)))
+            );
+            stats.merge(&chunk((6, 8), 3), version);
+            assert_eq!((stats.first, stats.last), (Some(Value::Int32(2)), Some(Value::Int32(2))));
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use tesselle_core::array::{Place, fill};
 use tesselle_core::{ByteRange, ColumnBounds, Region};
 
+use crate::Result;
 use crate::fragment::Fragment;
 use crate::meta::slots::Field;
 use crate::open::Array;
@@ -15,7 +16,6 @@ use crate::read::bounds::tile_bounds;
 use crate::read::copy::{copy_runs, fill_runs};
 use crate::read::schema::{Column, Source};
 use crate::read::tile::{FieldTiles, PlainCells, StoredTile};
-use crate::{Error, Result};
 
 /// An attribute of a dense array with its tiles in every fragment.
 pub(super) struct DenseAttribute {
@@ -48,20 +48,10 @@ pub(super) struct Composition {
     pub(super) covered: bool,
 }
 
-/// The tiles of an attribute in a fragment; `None` when its schema lacks the attribute.
+/// The tiles of an attribute in a fragment; `None` where reads show the fill value.
 pub(crate) fn field_of(array: &Array, fragment: &Fragment, column: &Column) -> Result<Option<FieldTiles>> {
     let Source::Attribute(_) = column.source else { return Ok(None) };
-    let Some((index, attribute)) = fragment.schema.attribute(&column.name) else { return Ok(None) };
-    let same = attribute.datatype == column.datatype
-        && attribute.cell_val_num == column.cell_val_num
-        && attribute.nullable == column.nullable;
-    if !same {
-        return Err(Error::unsupported(format!(
-            "attribute '{}' has another type in an older fragment",
-            column.name
-        ))
-        .file(fragment.path.clone()));
-    }
+    let Some(index) = fragment.attribute(&column.name, column.cell_type())? else { return Ok(None) };
     FieldTiles::try_new(array, fragment, Field::Attribute(index)).map(Some)
 }
 

@@ -173,16 +173,22 @@ impl Decoded {
         }
     }
 
-    /// Like [`Decoded::order_keys`], of some cells only.
-    pub(crate) fn order_keys_of(&self, datatype: Datatype, cells: &[u32]) -> Option<Vec<u64>> {
+    /// Numbers that are equal exactly if the bytes of the cells are, and ordered as the values of most types.
+    pub(crate) fn identity_keys_of(&self, datatype: Datatype, cells: &[u32]) -> Option<Vec<u64>> {
         let Self::Fixed { bytes, width, .. } = self else { return None };
+        // Zeros of both signs are different coordinates.
+        let physical = match datatype.physical() {
+            Physical::F32 => Physical::U32,
+            Physical::F64 => Physical::U64,
+            other => other,
+        };
         if cells.len() * width == bytes.len() {
-            return Some(order_keys(datatype.physical(), bytes));
+            return Some(order_keys(physical, bytes));
         }
         let mut picked = vec![0; cells.len() * width];
         // Picks are cells of this tile.
         gather(bytes, cells, *width, &mut picked).ok()?;
-        Some(order_keys(datatype.physical(), &picked))
+        Some(order_keys(physical, &picked))
     }
 
     /// The min and max coordinate as engines store them in MBRs: strings compare by unsigned bytes, regardless of the

@@ -1,4 +1,4 @@
-//! Deduplication: the newest of the cells with equal coordinates (spec §12).
+//! Deduplication: the newest of the cells with equal coordinates, which are equal bytes (spec §12).
 
 use std::cmp::Ordering;
 
@@ -45,7 +45,7 @@ pub(crate) fn newest(dims: &[Dimension], tiles: &[Candidate<'_>]) -> Result<Vec<
     // Fixed-size dimensions compare by integer keys, computed once per cell.
     let keys: Vec<Vec<Option<Vec<u64>>>> = parallel::map(tiles, |tile| {
         let dims = tile.dims.iter().zip(dims);
-        dims.map(|(decoded, dim)| decoded.order_keys_of(dim.datatype, &tile.picks)).collect()
+        dims.map(|(decoded, dim)| decoded.identity_keys_of(dim.datatype, &tile.picks)).collect()
     });
     let key = |cell: Cell, dim: usize| -> u64 {
         let tile = keys.get(cell.tile as usize).and_then(|dims| dims.get(dim)?.as_ref());

@@ -13,22 +13,17 @@ use crate::meta::slots::Field;
 use crate::open::Array;
 use crate::read::sparse::{ColumnTiles, Decoded};
 use crate::read::tile::FieldTiles;
-use crate::write::cells::Cells;
+use crate::write::cells::{CellType, Cells};
 
 /// The tiles of a field of the fragment that stores it.
 pub(super) fn field(array: &Array, fragment: &Fragment, field: Field) -> Result<ColumnTiles> {
     Ok(ColumnTiles::Field(Arc::new(FieldTiles::try_new(array, fragment, field)?)))
 }
 
-/// The tiles of an attribute, or its fill value where the fragment's schema does not have it.
+/// The tiles of an attribute, or its fill value where the fragment does not have it.
 pub(super) fn attribute(array: &Array, fragment: &Fragment, wanted: &Attribute) -> Result<ColumnTiles> {
-    let same = |known: &Attribute| {
-        known.datatype == wanted.datatype
-            && known.cell_val_num == wanted.cell_val_num
-            && known.nullable == wanted.nullable
-    };
-    match fragment.schema.attribute(&wanted.name).filter(|(_, known)| same(known)) {
-        Some((i, _)) => field(array, fragment, Field::Attribute(i)),
+    match fragment.attribute(&wanted.name, CellType::of_attribute(wanted))? {
+        Some(index) => field(array, fragment, Field::Attribute(index)),
         None => Ok(ColumnTiles::Fill {
             value: wanted.fill.clone(),
             valid: wanted.nullable.then_some(wanted.fill_valid),

@@ -56,11 +56,28 @@ impl Key {
 }
 
 /// The order of some cells: sort keys from the most significant on. Cells that agree in all keys have the same
-/// coordinates.
+/// coordinates, except for the sign of zeros.
 #[derive(Debug)]
 pub(crate) struct GlobalOrder {
     keys: Vec<Key>,
     count: usize,
+    floats: Floats,
+}
+
+/// The coordinates of dimensions of floats. The zeros of both signs take the same place, but are different coordinates:
+/// engines compare their bytes.
+#[derive(Debug, Clone)]
+struct Floats(Vec<Cells>);
+
+impl Floats {
+    fn of(schema: &ArraySchema, coords: &[Cells]) -> Self {
+        let columns = schema.dimensions.iter().zip(coords);
+        Self(columns.filter(|(dim, _)| dim.datatype.is_float()).map(|(_, column)| column.clone()).collect())
+    }
+
+    fn are_same(&self, a: usize, other: &Self, b: usize) -> bool {
+        self.0.iter().zip(&other.0).all(|(mine, theirs)| mine.cell(a) == theirs.cell(b))
+    }
 }
 
 /// Cells in order.
@@ -70,6 +87,15 @@ pub(crate) struct Ordered {
     pub(crate) indexes: Vec<u32>,
     /// The positions in `indexes` whose cell has the coordinates of the previous one.
     pub(crate) repeats: Vec<u32>,
+}
+
+impl Ordered {
+    /// The same, without repeats of coordinates that are zeros of another sign.
+    fn with_signs(mut self, floats: &Floats) -> Self {
+        let cell = |place: u32| self.indexes.value(place as usize) as usize;
+        self.repeats.retain(|place| floats.are_same(cell(place - 1), floats, cell(*place)));
+        self
+    }
 }
 
 impl GlobalOrder {
@@ -88,7 +114,7 @@ impl GlobalOrder {
     pub(crate) fn comparable(schema: &ArraySchema, coords: &[Cells]) -> Self {
         let order = Self::of(schema, coords, Chars::Signed, Chars::Signed);
         match order.joined() {
-            Some(words) => Self { keys: vec![Key::Words(words)], count: order.count },
+            Some(words) => Self { keys: vec![Key::Words(words)], ..order },
             None => order.explicit(),
         }
     }
@@ -145,7 +171,7 @@ impl GlobalOrder {
             places.reverse();
         }
         keys.append(&mut places);
-        Self { keys, count }
+        Self { keys, count, floats: Floats::of(schema, coords) }
     }
 
     /// The same order with precomputed words, for cells that are compared one by one.
@@ -186,11 +212,16 @@ impl GlobalOrder {
 
     /// Whether cell `a` has the coordinates of cell `b` of `other`.
     pub(crate) fn same_across(&self, a: usize, other: &Self, b: usize) -> bool {
-        self.compare_with(0, a, other, b) == Ordering::Equal
+        self.compare_with(0, a, other, b) == Ordering::Equal && self.floats.are_same(a, &other.floats, b)
     }
 
     /// The cells in order.
     pub(crate) fn sorted(self) -> Result<Ordered> {
+        let floats = self.floats.clone();
+        Ok(self.sorted_by_keys()?.with_signs(&floats))
+    }
+
+    fn sorted_by_keys(self) -> Result<Ordered> {
         let count = self.checked_count()?;
         let Packed { words, taken, bits } = self.packed();
         let number_bits = u32::BITS - count.leading_zeros();
@@ -245,7 +276,8 @@ impl GlobalOrder {
                 Ordering::Greater => return Ok(Err(i as usize)),
             }
         }
-        Ok(Ok(Ordered { indexes: (0..count).collect(), repeats }))
+        let ordered = Ordered { indexes: (0..count).collect(), repeats };
+        Ok(Ok(ordered.with_signs(&order.floats)))
     }
 
     fn checked_count(&self) -> Result<u32> {
