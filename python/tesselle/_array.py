@@ -135,14 +135,15 @@ class Array:
         if index.lists:
             raise InvalidCall("lists of positions are not read into a buffer; index the array instead")
         shape = tuple(length(span) for axis, span in enumerate(index.spans) if axis not in index.dropped)
-        view = memoryview(out)
-        self._check(view, out, shape)
+        memory = _memory(out)
+        view = memoryview(memory)
+        self._check(view, memory, shape)
         if view.nbytes == 0 and all(map(length, index.spans)):
             raise InvalidCall("the buffer is empty, the region is not")
         if view.nbytes and view.c_contiguous:
             self._native.read_into(index.spans, view.cast("B"))
         elif view.nbytes:
-            self._scatter(index, out, shape)
+            self._scatter(index, memory, shape)
         return out
 
     def _scatter(self, index: Index, out: Any, shape: tuple[int, ...]) -> None:
@@ -376,6 +377,19 @@ class Array:
 def _plain(result: numpy.ndarray[Any, Any]) -> Any:
     """Returns the only value of a result without axes."""
     return result[()] if result.ndim == 0 else result
+
+
+def _memory(out: Any) -> Any:
+    """Returns the buffer of an object; tensors have one for DLPack only."""
+    try:
+        memoryview(out)
+    except TypeError:
+        if not hasattr(out, "__dlpack__"):
+            raise
+        import numpy
+
+        return numpy.from_dlpack(out)
+    return out
 
 
 def _kind(view: memoryview) -> str:

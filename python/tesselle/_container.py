@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Any, BinaryIO
 
 from . import _native
@@ -85,14 +86,22 @@ class Container(Mapping[str, Table]):
     def __getitem__(self, name: str) -> Table:
         return self.table(name)
 
+    @cached_property
+    def _names(self) -> list[str]:
+        return self._native.table_names()
+
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        return frozenset(self._names)
+
     def __iter__(self) -> Iterator[str]:
-        return iter(self._native.table_names())
+        return iter(self._names)
 
     def __len__(self) -> int:
-        return len(self._native.table_names())
+        return len(self._names)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._native.table_names()
+        return isinstance(name, str) and name in self._known
 
     def __enter__(self) -> Container:
         return self

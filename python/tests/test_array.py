@@ -217,6 +217,29 @@ def test_regions_go_straight_into_any_buffer() -> None:
             found.read(out=wrong)
 
 
+def test_regions_go_into_tensors() -> None:
+    class Tensor:
+        """Memory that only DLPack shows, as that of torch."""
+
+        def __init__(self, cells: Any) -> None:
+            self.cells = cells
+
+        def __dlpack__(self, **options: Any) -> Any:
+            return self.cells.__dlpack__(**options)
+
+        def __dlpack_device__(self) -> Any:
+            return self.cells.__dlpack_device__()
+
+    for cells in (numpy.zeros((7, 5), "i4"), numpy.zeros((5, 7), "i4").T):
+        tensor = Tensor(cells)
+        assert array("tet").read((slice(None), 3), out=tensor) is tensor
+        assert numpy.array_equal(cells, CELLS[:, 3])
+    with pytest.raises(ts.InvalidCall, match="float32"):
+        array("tet").read(0, out=Tensor(numpy.zeros((12, 5), "f4")))
+    with pytest.raises(TypeError):
+        array("tet").read(0, out=object())
+
+
 @pytest.mark.parametrize("slab", [1, 200, 600, 1 << 20])
 def test_regions_go_into_buffers_with_gaps(slab: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tesselle._array._SLAB", slab)

@@ -96,3 +96,11 @@ def test_a_loader_of_torch(field, pages) -> None:  # type: ignore[no-untyped-def
     assert sorted(i for batch in loader for i in batch["id"].tolist()) == list(range(5000))
     loader = data.DataLoader(ts.torch.cells(ts.open(field[0]).table().array()), batch_size=4)
     assert [batch.shape[0] for batch in loader] == [4, 2]
+
+
+def test_a_region_goes_into_a_tensor(field) -> None:  # type: ignore[no-untyped-def]
+    torch = pytest.importorskip("torch")
+    path, cells = field
+    tensor = torch.zeros(cells.shape[1:])
+    assert ts.open(path).table().array().read(2, out=tensor) is tensor
+    assert numpy.array_equal(tensor.numpy(), cells[2])
