@@ -9,7 +9,7 @@ use tesselle_core::{Location, OpenOptions, Secret};
 use super::cells::TileCells;
 use super::consolidate::{read_cells, runs_in_tile};
 use super::fragment::{field_type, stored_fields};
-use super::statistics::{Presence, TileStats, of_tile, summarize};
+use super::statistics::{Presence, TileStats, of_tile, summarize, unsettled};
 use crate::fragment::Fragment;
 use crate::meta::schema::ArrayKind;
 use crate::meta::slots::Field;
@@ -91,6 +91,14 @@ fn statistics_are_those_of_the_original_engine() {
                 let (kind, _, is_dimension) = field_type(schema, field).unwrap();
                 let presence = Presence::of(kind, is_dimension);
                 let tiles = tiles_of(&array, fragment, field);
+                // The engine adds the cells of a dense write in an order that is not stored.
+                let is_open = |(cells, real): &(_, Vec<_>)| {
+                    let unsettled = unsettled(cells, kind, real);
+                    unsettled.sum.is_infinite() || unsettled.min_max
+                };
+                if dense && tiles.iter().any(is_open) {
+                    continue;
+                }
                 let stats: Vec<TileStats> =
                     tiles.iter().map(|(cells, real)| of_tile(cells, kind, presence, real)).collect();
                 let stored = fragment.statistics(field).unwrap();
