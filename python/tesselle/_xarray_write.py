@@ -44,7 +44,11 @@ def arrays_of(data: DataArray | Dataset, format: str, chunk: Any = None) -> Arra
         if dim not in dataset.sizes:
             known = ", ".join(map(str, dataset.sizes))
             raise UnknownName(f"chunk= names the axis {dim!r}, which does not exist", kind="not_found", hint=f"there are {known}")
-    lost = [f"the missing strings of {name!r}: they are stored as empty ones" for name, one in dataset.variables.items() if _lacks(one)]
+    for name, one in dataset.variables.items():
+        if not isinstance(one.dtype, numpy.dtype):
+            raise TypeError(f"the variable {name!r} of {one.dtype} cannot be written; cast it to a type of numpy")
+    lacking = [name for name, one in dataset.variables.items() if _lacks(one)]
+    lost = [f"the missing strings of {name!r}: they are stored as empty ones" for name in lacking]
     variables, attrs = conventions.encode_dataset_coordinates(dataset)
     variables, attrs = conventions.cf_encoder(variables, attrs)
     if format == "tet" and attrs and variables:
@@ -70,10 +74,11 @@ def _member(name: str, variable: Variable, format: str, chunk: Mapping[str, int]
     if not data.ndim:
         dims, data = [SCALAR], data.reshape(1)
     memory, dtype, shape, _ = cells(data, name)
-    own = {
-        STORED_CHARACTERS if key == CHARACTERS else str(key): _stored(_fill(key, value, data, format), format)
-        for key, value in variable.attrs.items()
-    }
+    own = {}
+    for key, value in variable.attrs.items():
+        stored = _stored(_fill(key, value, data, format), format)
+        if stored is not None or value is None:
+            own[STORED_CHARACTERS if key == CHARACTERS else str(key)] = stored
     wanted = None
     if chunk is not None:
         wanted = [chunk.get(dim, extent) for dim, extent in zip(dims, shape)]
@@ -81,7 +86,7 @@ def _member(name: str, variable: Variable, format: str, chunk: Mapping[str, int]
         wanted = [variable.encoding["preferred_chunks"][dim] for dim in dims]
     return {
         "name": name, "data": memory, "dtype": dtype, "shape": shape, "dims": dims,
-        "attributes": attributes({key: value for key, value in own.items() if value is not None}),
+        "attributes": attributes(own),
         "settings": settings({"extent" if format == "tiledb" else "chunk": wanted if wanted and all(shape) else None}),
     }  # fmt: skip
 
@@ -117,9 +122,10 @@ def _fill(key: Any, value: Any, data: numpy.ndarray[Any, Any], format: str) -> A
 
 
 def _stored(value: Any, format: str) -> Any:
-    """Returns an attribute with values of Python; a string that would be read as something else is quoted."""
+    """Returns an attribute with values of Python; a string that is empty or would be read as something else is quoted."""
     value = value.tolist() if hasattr(value, "tolist") else value
-    if isinstance(value, str) and value_of(value, format) != value:
+    # Tet has no empty strings, and TileDB reads them as nothing.
+    if isinstance(value, str) and (value_of(value, format) != value or not value and format != "zarr"):
         return json.dumps(value)
     return value
 

@@ -82,6 +82,20 @@ def test_hints_name_keywords_that_the_call_has(tmp_path: pathlib.Path) -> None:
         ts.sql(f"COPY (SELECT 1 AS a) TO '{tmp_path / 'plain.npy'}'")
 
 
+def test_hints_name_settings_as_keywords(tmp_path: pathlib.Path) -> None:
+    rows = {"x": [1, 2], "v": [0.5, 1.5]}
+    cases = [
+        (rows, "a.tiledb", {"dims": "x", "kind": "dense"}, 'domain_x="low:high", or kind="sparse"'),
+        (rows, "a.tiledb", {"dims": "x", "extent_x": 5}, 'add domain_x="low:high"'),
+        ({"x": [1, 1], "v": [0.5, 1.5]}, "a.tiledb", {"dims": "x"}, 'dups="true"'),
+        (numpy.zeros(3), "a.tet", {"level": 3}, 'add codec="zstd"'),
+    ]
+    for data, name, options, hint in cases:
+        with pytest.raises(ts.InvalidCall) as raised:
+            ts.write(data, tmp_path / name, **options)
+        assert hint in str(raised.value.hint), raised.value
+
+
 def test_no_hint_of_the_package_has_a_flag(tmp_path: pathlib.Path) -> None:
     rows = {"time": [3, 1, 2], "text": ["a", None, "c"], "list": [[1], [2], [3]]}
     seen = 0

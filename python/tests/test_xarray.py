@@ -7,6 +7,7 @@ import warnings
 from typing import Any
 
 import numpy
+import pandas
 import pytest
 import tesselle as ts
 
@@ -24,7 +25,7 @@ def weather() -> Any:
         {
             "temperature": (
                 ("time", "y", "x"), temperature,
-                {"units": "K", "valid_range": [200.0, 330.0], "level": 2, "code": "123", "ok": "true"},
+                {"units": "K", "valid_range": [200.0, 330.0], "level": 2, "code": "123", "ok": "true", "comment": "", "cause": None},
             ),
             "count": (("y", "x"), random.integers(0, 9, (3, 5))),
             "land": (("y", "x"), random.random((3, 5)) > 0.5),
@@ -38,7 +39,7 @@ def weather() -> Any:
             "name": ("x", ["a", "b", "c", "d", "e"]),
             "height": 2.5,
         },
-        attrs={"title": "a test", "version": 3, "weights": [1.5, 2.5], "number": "42"},
+        attrs={"title": "a test", "version": 3, "weights": [1.5, 2.5], "number": "42", "comment": "", "cause": None},
     )  # fmt: skip
 
 
@@ -154,6 +155,9 @@ def test_what_cannot_be_written_is_named(tmp_path: pathlib.Path) -> None:
     complex_cells = xarray.Dataset({"z": ("x", numpy.array([1j, 2j]))})
     with pytest.raises(TypeError, match="'z'"):
         ts.write(complex_cells, tmp_path / "z.tet")
+    words = xarray.Dataset({"w": ("x", pandas.Categorical(["a", "b"]))})
+    with pytest.raises(TypeError, match="'w' of category"):
+        ts.write(words, tmp_path / "w.tet")
     with pytest.raises(ts.InvalidCall, match="several"):
         ts.write(weather(), tmp_path / "z.npy")
     with pytest.raises(ts.InvalidCall, match="already exists"):

@@ -35,10 +35,7 @@ pub(crate) fn word(action: &Action) -> String {
         Action::Append => "tesselle.append(…)".to_owned(),
         Action::Deleted => "deleted=True".to_owned(),
         Action::InPlace => "'python -m tesselle repair --in-place'".to_owned(),
-        Action::Delete => {
-            let call = |format: &str| format!("'python -m tesselle {format} delete'");
-            format!("{}, {} or {}", call("tsfile"), call("tiledb"), call("tatami"))
-        }
+        Action::Delete => "'python -m tesselle FORMAT delete'".to_owned(),
         other => other.neutral(),
     }
 }

@@ -1,7 +1,7 @@
 //! Copying of all datasets of a file to another one: everything is preserved, unless a setting changes it.
 
 use tesselle_core::{
-    At, Driver, Error, Location, Result, RewriteRequest, Rewritten, Settings, Summary, setters,
+    Action, At, Driver, Error, Location, Result, RewriteRequest, Rewritten, Settings, Summary, setters,
 };
 
 use crate::container::File;
@@ -142,9 +142,8 @@ fn options(file: &File, settings: &Settings, overwrite: bool) -> Result<RewriteO
     let zstd = file.opened.index()?.iter().any(|row| row.codec == Codec::Zstd);
     for (name, set) in [("level", level.is_some()), ("checksum", checksum.is_some())] {
         if set && codec.map_or(!zstd, |codec| codec == Codec::Raw) {
-            return Err(
-                Error::invalid(format!("{name} is set, but all chunks are raw")).hint("add codec=zstd")
-            );
+            return Err(Error::invalid(format!("{name} is set, but all chunks are raw"))
+                .suggest("add {}", [Action::setting("codec", "zstd")]));
         }
     }
     let bps = settings.parse("budget_percent_bps", "a number of basis points")?;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tesselle_core::{Error, Fitted, Result, Settings, TableFacts, WriteOptions};
+use tesselle_core::{Action, Error, Fitted, Result, Settings, TableFacts, WriteOptions};
 
 use super::spec::{Alignment, DatasetSpec, FooterSpec};
 use crate::meta::index::{Codec, MemoryBudget};
@@ -82,11 +82,13 @@ impl SinkSettings {
         let level = settings.zstd_level()?;
         let codec = word(settings, "codec", &[("raw", Codec::Raw), ("zstd", Codec::Zstd)])?;
         if level.is_some() && codec != Some(Codec::Zstd) {
-            return Err(Error::invalid("level is set, but the codec is raw").hint("add codec=zstd"));
+            return Err(Error::invalid("level is set, but the codec is raw")
+                .suggest("add {}", [Action::setting("codec", "zstd")]));
         }
         let checksum = checksum(settings)?;
         if checksum == Some(true) && codec != Some(Codec::Zstd) {
-            return Err(Error::invalid("checksum is set, but raw chunks have none").hint("add codec=zstd"));
+            return Err(Error::invalid("checksum is set, but raw chunks have none")
+                .suggest("add {}", [Action::setting("codec", "zstd")]));
         }
         let notes = Notes::among(facts).filter(|_| options.table.is_none());
         let attributes = facts.attributes.iter().filter(|_| notes.is_none());

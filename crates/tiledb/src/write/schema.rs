@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
-use tesselle_core::{Error, Fit, Result, TYPE_KEY};
+use tesselle_core::{Action, Error, Fit, Result, TYPE_KEY};
 
 use super::options::SinkSettings;
 use crate::Datatype;
@@ -117,7 +117,7 @@ fn dimension(index: usize, field: &Field, settings: &SinkSettings) -> Result<Dim
     };
     if dimension.extent.is_some() && dimension.domain.is_none() {
         return Err(Error::invalid(format!("dimension '{name}' has a tile extent, but no domain"))
-            .hint(format!("add domain.{name}=low:high")));
+            .suggest("add {}", [Action::setting(format!("domain.{name}"), "low:high")]));
     }
     Ok(DimensionPlan { dimension, index, cast })
 }

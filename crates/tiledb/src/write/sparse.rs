@@ -1,7 +1,7 @@
 //! Sparse writes (spec §8.3): cells with their coordinates, sorted into tiles.
 
 use arrow_array::RecordBatch;
-use tesselle_core::{At, Within, setters};
+use tesselle_core::{Action, At, Within, setters};
 
 use super::array::{ArrayWriter, Written};
 use super::cells::Cells;
@@ -200,7 +200,7 @@ impl ArrayWriter {
                 let row = |place: u32| indexes.value(place as usize);
                 let (a, b) = (row(first - 1), row(*first));
                 return Err(Error::invalid(format!("rows {a} and {b} have the same coordinates"))
-                    .hint("create the array with dups=true to keep both"));
+                    .suggest("create the array with {} to keep both", [Action::setting("dups", "true")]));
             }
             OnDuplicate::KeepLast => {
                 // A cell that is followed by one with the same coordinates is dropped.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use tesselle_core::{Error, Result, Scalar};
+use tesselle_core::{Action, Error, Result, Scalar};
 
 use super::{Cells as Rows, Target, schema_of};
 use crate::meta::layout::Layout;
@@ -41,7 +41,13 @@ impl GridCells {
                     "dimension '{}' of a dense array needs a domain",
                     dimension.name
                 ))
-                .hint(format!("add domain.{}=low:high, or set kind=sparse", dimension.name)));
+                .suggest(
+                    "add {}, or {}",
+                    [
+                        Action::setting(format!("domain.{}", dimension.name), "low:high"),
+                        Action::setting("kind", "sparse"),
+                    ],
+                ));
             };
             let size = (high - low + 1).max(1);
             dimension.extent.get_or_insert(Scalar::Int(size.min(EXTENT)));
@@ -71,7 +77,10 @@ impl GridCells {
                         "row {number} has the coordinate {found} in dimension '{}', expected {expected}",
                         plan.dimension.name
                     ))
-                    .hint("rows must fill the domain in row-major order; otherwise set kind=sparse"));
+                    .suggest(
+                        "rows must fill the domain in row-major order; otherwise add {}",
+                        [Action::setting("kind", "sparse")],
+                    ));
                 }
             }
         }

@@ -18,7 +18,7 @@ pub(crate) use several::write_arrays;
 use tesselle_core::fit::check_types;
 use tesselle_core::storage::StagedFolder;
 use tesselle_core::{
-    Attribute, Created, Driver, Error, Fitted, Location, Result, Sink, Summary, WriteRequest,
+    Action, Attribute, Created, Driver, Error, Fitted, Location, Result, Sink, Summary, WriteRequest,
 };
 
 use super::array::{make_folders, store_schema};
@@ -51,9 +51,8 @@ pub(crate) fn start(request: WriteRequest, driver: &Driver) -> Result<Created> {
     settings.expect_extents(dims.len().max(1))?;
     let inner: Box<dyn Cells> = match (settings.kind, dims.is_empty()) {
         (ArrayKind::Sparse, true) => {
-            return Err(
-                Error::invalid("a sparse array needs dimensions").hint("name them with dims=column,column")
-            );
+            return Err(Error::invalid("a sparse array needs dimensions")
+                .suggest("name them with {}", [Action::setting("dims", "column,column")]));
         }
         (ArrayKind::Sparse, false) => {
             Box::new(sparse::SparseCells::try_new(&target, &settings, dims, &columns, driver)?)

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use tesselle_core::{Driver, Error, Result, Scalar};
+use tesselle_core::{Action, Driver, Error, Result, Scalar};
 
 use super::{Cells as Rows, Target, schema_of};
 use crate::meta::datatype::{Datatype, Physical};
@@ -50,7 +50,7 @@ impl SparseCells {
                     "Hilbert order needs the domain of '{}'",
                     dimension.name
                 ))
-                .hint(format!("add domain.{}=low:high", dimension.name)));
+                .suggest("add {}", [Action::setting(format!("domain.{}", dimension.name), "low:high")]));
             }
             if is_open {
                 // Without tiles the order does not depend on the domain, which is known only at the end.
