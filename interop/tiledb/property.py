@@ -223,13 +223,19 @@ class Case:
         if not self.sparse or not numeric:
             return
         self.clock += 10
-        name, bound = self.rng.choice(numeric), self.rng.randint(0, 40)
+        name, bound, other = self.rng.choice(numeric), self.rng.randint(0, 40), self.rng.choice(numeric)
+        condition = self.rng.choice([
+            f"{name} > {bound}",
+            f"{name} > {bound} and ({name} < {bound + 20} and {other} >= 3)",
+            f"{name} == {bound} or ({name} > {bound + 3} and ({other} < 60 or {name} > 70))",
+        ])
         if self.rng.random() < 0.5:
-            self.run("tiledb", "delete", self.uri, "--where", f"{name} > {bound}", "--timestamp", self.clock)
+            ours = condition.replace("==", "=")
+            self.run("tiledb", "delete", self.uri, "--where", ours, "--timestamp", self.clock)
         else:
-            self.log.append(f"delete {name} > {bound} at {self.clock}")
+            self.log.append(f"delete {condition} at {self.clock}")
             with tiledb.open(self.uri, "d", timestamp=self.clock) as array:
-                array.query(cond=f"{name} > {bound}").submit()
+                array.query(cond=condition).submit()
 
     def upkeep(self):
         what = self.rng.choice(["fragments", "commits", "fragment_meta"])

@@ -63,7 +63,7 @@ pub(crate) enum Condition {
         field: String,
         /// The comparison.
         op: Op,
-        /// The value in the field's type; the values of IN one after the other. Empty with EQ and NE: a null test.
+        /// The value in the field's type; the values of IN one after the other. Empty with EQ and NE: a null test of cells of fixed size.
         value: Vec<u8>,
         /// Where the values of IN and NOT IN start.
         offsets: Vec<u64>,

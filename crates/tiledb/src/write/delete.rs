@@ -3,6 +3,9 @@
 //! The format stores the condition under which a cell *survives*, and a comparison with null is false. A delete on a
 //! nullable attribute therefore also deletes its null cells. The format cannot store a null test that engines would
 //! read back, so the caller decides with [`OnNull`] whether that is acceptable.
+//!
+//! A comparison with NaN is false, too, but NaN is above all numbers in conditions: one that is true for greater numbers
+//! is stored together with a list of the usual NaNs, which compares bytes.
 
 use tesselle_core::{Comparison, Predicate, Scalar};
 
@@ -81,13 +84,27 @@ impl ArrayWriter {
                     (Comparison::Ge, false) | (Comparison::Lt, true) => Op::Ge,
                 };
                 let value = self.literal(column, value, matches!(op, Op::Eq | Op::Ne))?;
-                Ok(Condition::Compare { field: column.clone(), op, value, offsets: Vec::new() })
+                let condition = Condition::Compare { field: column.clone(), op, value, offsets: Vec::new() };
+                let attribute = self.schema.attribute(column).map(|(_, attribute)| attribute);
+                Ok(match attribute.filter(|attribute| attribute.datatype.is_float()) {
+                    // Only a list matches a NaN.
+                    Some(attribute) if matches!(op, Op::Ge | Op::Gt) => Condition::Combined {
+                        how: Combination::Or,
+                        parts: vec![condition, nans(column, attribute.datatype)],
+                    },
+                    _ => condition,
+                })
             }
             Predicate::In { column, values } => {
                 let (mut value, mut offsets) = (Vec::new(), Vec::new());
+                let (datatype, _) = self.field(column)?;
                 for listed in values {
-                    offsets.push(value.len() as u64);
-                    value.extend_from_slice(&self.literal(column, listed, true)?);
+                    let bytes = self.literal(column, listed, true)?;
+                    // Engines compare the bytes of listed values.
+                    for bytes in std::iter::once(&bytes).chain(&other_zero(datatype, &bytes)) {
+                        offsets.push(value.len() as u64);
+                        value.extend_from_slice(bytes);
+                    }
                 }
                 let op = if negated { Op::NotIn } else { Op::In };
                 Ok(Condition::Compare { field: column.clone(), op, value, offsets })
@@ -157,6 +174,23 @@ impl ArrayWriter {
     }
 }
 
+/// Whether a float is one of the NaNs that computations yield.
+fn nans(field: &str, datatype: Datatype) -> Condition {
+    let nans: Vec<Vec<u8>> = match datatype {
+        Datatype::Float32 => [f32::NAN, -f32::NAN].map(|nan| nan.to_le_bytes().to_vec()).into(),
+        _ => [f64::NAN, -f64::NAN].map(|nan| nan.to_le_bytes().to_vec()).into(),
+    };
+    let offsets = vec![0, datatype.size() as u64];
+    Condition::Compare { field: field.to_owned(), op: Op::In, value: nans.concat(), offsets }
+}
+
+/// The zero of the other sign, if these are the bytes of a zero.
+fn other_zero(datatype: Datatype, bytes: &[u8]) -> Option<Vec<u8>> {
+    let (last, rest) = bytes.split_last().filter(|_| datatype.is_float())?;
+    let is_zero = last << 1 == 0 && rest.iter().all(|byte| *byte == 0);
+    is_zero.then(|| [rest, &[last ^ 0x80]].concat())
+}
+
 fn combined(
     how: Combination,
     parts: &[Predicate],
@@ -165,6 +199,58 @@ fn combined(
     match parts {
         [] => Err(Error::invalid("a delete needs a condition on a dimension or attribute")),
         [one] => each(one),
-        many => Ok(Condition::Combined { how, parts: many.iter().map(each).collect::<Result<_>>()? }),
+        many => {
+            let mut flat = Vec::with_capacity(many.len());
+            for part in many {
+                match each(part)? {
+                    // The engine takes no cell to survive an OR in an OR.
+                    Condition::Combined { how: inner, parts } if inner == how => flat.extend(parts),
+                    other => flat.push(other),
+                }
+            }
+            Ok(Condition::Combined { how, parts: flat })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tesselle_core::Location;
+    use tesselle_core::storage::MemoryStorage;
+
+    use super::*;
+    use crate::meta::attribute::Attribute;
+    use crate::meta::dimension::Dimension;
+    use crate::write::SchemaBuilder;
+
+    /// The engine reads an OR in an OR as one that no cell satisfies: all cells are deleted.
+    #[test]
+    fn operands_of_one_kind_are_not_nested() {
+        fn is_nested(condition: &Condition) -> bool {
+            let Condition::Combined { how, parts } = condition else { return false };
+            let same =
+                |part: &Condition| matches!(part, Condition::Combined { how: inner, .. } if inner == how);
+            parts.iter().any(|part| same(part) || is_nested(part))
+        }
+        let location = Location::new(Arc::new(MemoryStorage::new()), "array");
+        let schema = SchemaBuilder::sparse()
+            .dimension(Dimension::new("x", Datatype::Int32, 0, 9, 10))
+            .attribute(Attribute::new("a", Datatype::Int32))
+            .attribute(Attribute::new("f", Datatype::Float64))
+            .build()
+            .unwrap();
+        let array = ArrayWriter::create(&location, &schema, None, None).unwrap();
+        for text in [
+            "a > 2 AND (a < 5 AND (x < 3 AND x > 1))",
+            "NOT (a < 2 OR (a > 5 OR x = 3))",
+            "a > 1 AND NOT (a < 3 OR x > 6)",
+            "f BETWEEN 0.5 AND 2 AND a > 1",
+            "f < 1 AND (a > 3 OR f < 7)",
+        ] {
+            let condition = array.survival(&text.parse().unwrap()).unwrap();
+            assert!(!is_nested(&condition), "{text}: {condition:?}");
+        }
     }
 }

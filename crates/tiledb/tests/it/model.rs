@@ -260,3 +260,38 @@ fn conditions_over_many_fragments_keep_the_newest_cells() {
         assert_eq!(found, expected, "{text}");
     }
 }
+
+/// Engines compare the bytes of listed values, where zeros of both signs are equal here, and no number with NaN, which is the
+/// greatest here.
+#[test]
+fn deletes_select_the_floats_that_conditions_select() {
+    let values = [0.0, -0.0, 1.0, 2.0, f64::NAN, -f64::NAN, f64::INFINITY];
+    let cases: [(&str, &[i32]); 8] = [
+        ("a IN (0, 2)", &[2, 4, 5, 6]),
+        ("NOT a IN (0, 2)", &[0, 1, 3]),
+        ("a < 1", &[2, 3, 4, 5, 6]),
+        ("a <= 1", &[3, 4, 5, 6]),
+        ("a > 1", &[0, 1, 2]),
+        ("a >= 1", &[0, 1]),
+        ("NOT a >= 1", &[2, 3, 4, 5, 6]),
+        ("a = 1 OR a < 0.5", &[3, 4, 5, 6]),
+    ];
+    for (condition, left) in cases {
+        let location = place();
+        let schema = SchemaBuilder::sparse()
+            .dimension(dim("x", 0, 9, 10))
+            .attribute(Attribute::new("a", Datatype::Float64))
+            .build()
+            .unwrap();
+        let array = ArrayWriter::create(&location, &schema, None, None).unwrap();
+        let columns: [(&str, ArrayRef); 2] = [
+            ("x", Arc::new((0..values.len() as i32).collect::<Int32Array>())),
+            ("a", Arc::new(Float64Array::from(values.to_vec()))),
+        ];
+        let options = SparseOptions::default().with_timestamp(1);
+        array.write_sparse(&[RecordBatch::try_from_iter(columns).unwrap()], &options).unwrap();
+        array.delete(&condition.parse().unwrap(), OnNull::Refuse, Some(2)).unwrap();
+        let found = read_all(&location);
+        assert_eq!(found.column(0).as_primitive::<Int32Type>().values(), left, "{condition}");
+    }
+}

@@ -173,22 +173,16 @@ impl Decoded {
         }
     }
 
-    /// Numbers that are equal exactly if the bytes of the cells are, and ordered as the values of most types.
+    /// Like [`Decoded::order_keys`], of some cells only, and keys of different bytes differ.
     pub(crate) fn identity_keys_of(&self, datatype: Datatype, cells: &[u32]) -> Option<Vec<u64>> {
         let Self::Fixed { bytes, width, .. } = self else { return None };
-        // Zeros of both signs are different coordinates.
-        let physical = match datatype.physical() {
-            Physical::F32 => Physical::U32,
-            Physical::F64 => Physical::U64,
-            other => other,
-        };
         if cells.len() * width == bytes.len() {
-            return Some(order_keys(physical, bytes));
+            return Some(keys(datatype.physical(), bytes, Zeros::Apart));
         }
         let mut picked = vec![0; cells.len() * width];
         // Picks are cells of this tile.
         gather(bytes, cells, *width, &mut picked).ok()?;
-        Some(order_keys(physical, &picked))
+        Some(keys(datatype.physical(), &picked, Zeros::Apart))
     }
 
     /// The min and max coordinate as engines store them in MBRs: strings compare by unsigned bytes, regardless of the
@@ -222,6 +216,17 @@ impl Decoded {
 
 /// Maps values to integers in the same order; both float zeros map to one integer.
 pub(crate) fn order_keys(physical: Physical, bytes: &[u8]) -> Vec<u64> {
+    keys(physical, bytes, Zeros::Equal)
+}
+
+/// Whether the two zeros of floats are one value.
+#[derive(Clone, Copy, PartialEq)]
+enum Zeros {
+    Equal,
+    Apart,
+}
+
+fn keys(physical: Physical, bytes: &[u8], zeros: Zeros) -> Vec<u64> {
     macro_rules! map {
         ($type:ty, $width:literal, $key:expr) => {
             bytes.as_chunks::<$width>().0.iter().map(|chunk| $key(<$type>::from_le_bytes(*chunk))).collect()
@@ -230,7 +235,7 @@ pub(crate) fn order_keys(physical: Physical, bytes: &[u8]) -> Vec<u64> {
     const TOP: u64 = 1 << 63;
     let signed = |v: i64| v.cast_unsigned() ^ TOP;
     let float = |v: f64| {
-        let bits = if v == 0.0 { 0 } else { v.to_bits() };
+        let bits = if v == 0.0 && zeros == Zeros::Equal { 0 } else { v.to_bits() };
         if bits & TOP == 0 { bits | TOP } else { !bits }
     };
     match physical {
@@ -258,6 +263,11 @@ mod tests {
         let keys = order_keys(Physical::F64, &bytes);
         assert!(keys.windows(2).all(|pair| pair[0] <= pair[1]));
         assert_eq!(keys[2], keys[3]);
+        let decoded = Decoded::Fixed { bytes: bytes.clone(), width: 8, validity: None };
+        for cells in [&[0, 1, 2, 3, 4, 5, 6][..], &[0, 2, 3, 6]] {
+            let keys = decoded.identity_keys_of(Datatype::Float64, cells).unwrap();
+            assert!(keys.windows(2).all(|pair| pair[0] < pair[1]));
+        }
         let bytes: Vec<u8> = [i16::MIN, -1, 0, 1, i16::MAX].iter().flat_map(|v| v.to_le_bytes()).collect();
         assert!(order_keys(Physical::I16, &bytes).windows(2).all(|pair| pair[0] < pair[1]));
     }

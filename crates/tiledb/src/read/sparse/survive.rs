@@ -71,8 +71,9 @@ fn fold(
 fn compare(tested: &Tested<'_>, op: Op, values: &[&[u8]], cells: usize) -> Result<Vec<bool>> {
     let validity = tested.cells.validity();
     let is_valid = |cell: usize| validity.is_none_or(|validity| validity.value(cell) != 0);
-    // An empty value with EQ or NE is a null test on nullable fields.
-    if let (Op::Eq | Op::Ne, [[]], Some(_)) = (op, values, validity) {
+    // An empty value with EQ or NE is a null test on nullable fields of fixed size; elsewhere it is the empty string.
+    let is_fixed = matches!(tested.cells, Decoded::Fixed { .. });
+    if let (Op::Eq | Op::Ne, [[]], Some(_), true) = (op, values, validity, is_fixed) {
         return Ok((0..cells).map(|cell| is_valid(cell) == (op == Op::Ne)).collect());
     }
     let mut out = match tested.cells {
@@ -127,9 +128,11 @@ fn numbers(datatype: Datatype, bytes: &[u8], op: Op, values: &[&[u8]]) -> Result
                     datatype.name()
                 ))
             })?;
-            let cells = bytes.as_chunks::<$width>().0.iter().map(|chunk| <$type>::from_le_bytes(*chunk));
+            let chunks = bytes.as_chunks::<$width>().0.iter();
+            let listed = |chunk: &[u8; $width]| values.contains(&chunk.as_slice());
+            let cells = chunks.clone().map(|chunk| <$type>::from_le_bytes(*chunk));
             let first = parsed.first().copied().unwrap_or_default();
-            // IEEE comparisons: with NaN only NE is true.
+            // IEEE comparisons: with NaN only NE is true. Listed values are compared by their bytes.
             match op {
                 Op::Lt => cells.map(|cell| cell < first).collect(),
                 Op::Le => cells.map(|cell| cell <= first).collect(),
@@ -137,8 +140,8 @@ fn numbers(datatype: Datatype, bytes: &[u8], op: Op, values: &[&[u8]]) -> Result
                 Op::Ge => cells.map(|cell| cell >= first).collect(),
                 Op::Eq => cells.map(|cell| cell == first).collect(),
                 Op::Ne => cells.map(|cell| cell != first).collect(),
-                Op::In => cells.map(|cell| parsed.contains(&cell)).collect(),
-                Op::NotIn => cells.map(|cell| !parsed.contains(&cell)).collect(),
+                Op::In => chunks.map(listed).collect(),
+                Op::NotIn => chunks.map(|chunk| !listed(chunk)).collect(),
                 Op::AlwaysTrue => cells.map(|_| true).collect(),
                 Op::AlwaysFalse => cells.map(|_| false).collect(),
             }
@@ -161,6 +164,37 @@ fn numbers(datatype: Datatype, bytes: &[u8], op: Op, values: &[&[u8]]) -> Result
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::read::tile::VarCells;
+
+    #[test]
+    fn an_empty_value_is_the_empty_string_where_cells_have_a_variable_length() {
+        let cells = VarCells { data: b"xyy".to_vec(), offsets: vec![0, 1, 1, 1, 3] };
+        let cells = Decoded::Var { cells, validity: Some(vec![1, 0, 1, 1]) };
+        let field = |_: &str| Some(Tested { datatype: Datatype::StringUtf8, cells: &cells });
+        let run = |op| {
+            let condition = Condition::Compare { field: "a".into(), op, value: vec![], offsets: vec![] };
+            evaluate(&condition, 4, &field).unwrap()
+        };
+        assert_eq!(run(Op::Ne), [true, false, false, true]);
+        assert_eq!(run(Op::Eq), [false, false, true, false]);
+    }
+
+    #[test]
+    fn listed_floats_compare_by_their_bytes() {
+        let stored = [f64::NAN, 0.0, -0.0, 1.0];
+        let bytes = stored.iter().flat_map(|v| v.to_le_bytes()).collect();
+        let cells = Decoded::Fixed { bytes, width: 8, validity: None };
+        let field = |_: &str| Some(Tested { datatype: Datatype::Float64, cells: &cells });
+        let run = |op, values: &[f64]| {
+            let value = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+            let offsets = (0..values.len() as u64).map(|i| 8 * i).collect();
+            let condition = Condition::Compare { field: "a".into(), op, value, offsets };
+            evaluate(&condition, stored.len(), &field).unwrap()
+        };
+        assert_eq!(run(Op::In, &[f64::NAN, 1.0]), [true, false, false, true]);
+        assert_eq!(run(Op::NotIn, &[0.0]), [true, false, true, true]);
+        assert_eq!(run(Op::In, &[-0.0, 5.0]), [false, false, true, false]);
+    }
 
     #[test]
     fn nulls_never_survive_a_comparison() {
