@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use arrow_schema::DataType;
 use clap::Args;
+use tesselle::core::split_names;
 use tesselle::name::read_key;
 use tesselle::{
-    Dataset, Driver, DriverOptions, Error, OpenOptions, Opener, Predicate, Result, Scan, Secret, TextOptions,
+    Dataset, Driver, DriverOptions, OpenOptions, Opener, Predicate, Result, Scan, Secret, TextOptions,
 };
 
 /// Options for opening inputs.
@@ -105,6 +106,25 @@ impl ReadArgs {
     }
 }
 
+/// Names that are separated by commas; a name with a comma is in double quotes.
+#[derive(Debug, Clone)]
+pub(crate) struct Names(Vec<String>);
+
+impl std::str::FromStr for Names {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> std::result::Result<Self, Self::Err> {
+        Ok(Self(split_names(text)))
+    }
+}
+
+impl Names {
+    /// The names of a flag that may be repeated.
+    pub(crate) fn all(lists: &[Self]) -> Vec<String> {
+        lists.iter().flat_map(|list| list.0.iter().cloned()).collect()
+    }
+}
+
 /// The rows that a verb takes from its input.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct RowArgs {
@@ -113,8 +133,8 @@ pub(crate) struct RowArgs {
     pub(crate) table: Option<String>,
 
     /// Only these columns, in this order
-    #[arg(long, value_name = "A,B", value_delimiter = ',')]
-    columns: Option<Vec<String>>,
+    #[arg(long, value_name = "A,B")]
+    columns: Option<Vec<Names>>,
 
     /// Only rows where this SQL condition holds
     #[arg(long = "where", value_name = "EXPR", value_parser = parse_condition, allow_hyphen_values = true)]
@@ -142,7 +162,7 @@ impl RowArgs {
     /// Columns, condition and limit.
     pub(crate) fn scan(&self) -> Scan {
         Scan::default()
-            .with_columns(self.columns.clone())
+            .with_columns(self.columns.as_deref().map(Names::all))
             .with_predicate(self.condition.clone())
             .with_limit(self.limit)
     }
@@ -201,7 +221,7 @@ pub(crate) fn parse_condition(text: &str) -> Result<Predicate> {
 #[cfg(not(feature = "sql"))]
 pub(crate) fn parse_condition(text: &str) -> Result<Predicate> {
     let known = "comparisons, BETWEEN, IN, IS NULL, AND, OR and NOT";
-    text.parse().map_err(|error: Error| {
+    text.parse().map_err(|error: tesselle::Error| {
         error.hint(format!("this build knows {known}; LIKE and functions need the feature 'sql'"))
     })
 }
@@ -222,10 +242,7 @@ fn parse_time(text: &str) -> std::result::Result<u64, String> {
 pub(crate) fn types(text: Option<&str>) -> Result<Vec<(String, DataType)>> {
     match text {
         None => Ok(Vec::new()),
-        Some(text) if Path::new(text).is_file() => {
-            let read = std::fs::read_to_string(text);
-            tesselle::parse_types(&read.map_err(|e| Error::io(format!("cannot read '{text}'"), e))?)
-        }
+        Some(text) if Path::new(text).is_file() => tesselle::parse_types(&crate::out::read_text(text)?),
         Some(text) => tesselle::parse_types(text),
     }
 }

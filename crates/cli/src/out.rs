@@ -37,7 +37,7 @@ pub(crate) fn target(file: Option<&str>, force: bool) -> Result<Box<dyn Staged>>
             Ok(Box::new(StdoutStaged { out: BufWriter::new(io::stdout()), written: 0 }))
         }
         Some(path) => {
-            let staged = Location::local(path)?.create(force)?;
+            let staged = Location::local(path)?.create(force).map_err(as_flags)?;
             let is_text =
                 tesselle::format_by_extension(path).is_some_and(|format| !format.capabilities().binary);
             Ok(match Compression::of(path).filter(|_| is_text) {
@@ -46,6 +46,22 @@ pub(crate) fn target(file: Option<&str>, force: bool) -> Result<Box<dyn Staged>>
             })
         }
     }
+}
+
+/// Hints about an output of the command line are flags, in SQL too.
+fn as_flags(error: Error) -> Error {
+    match error.next_step().map(|hint| hint.word(crate::words::word)) {
+        Some(hint) => error.replace_hint(hint),
+        None => error,
+    }
+}
+
+/// The text of a file that the command line names.
+pub(crate) fn read_text(path: &str) -> Result<String> {
+    std::fs::read_to_string(path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => Error::missing(path),
+        _ => Error::io(format!("cannot read '{path}'"), error),
+    })
 }
 
 /// The text with control characters, except line feeds and tabs, escaped as `\u001b`.

@@ -1,6 +1,6 @@
 //! Hints of errors in command line terms.
 
-use tesselle::core::shown;
+use tesselle::core::{listed_name, shown};
 use tesselle::{Action, Error, type_name};
 
 /// An action as a flag or a verb.
@@ -11,12 +11,16 @@ pub(crate) fn word(action: &Action) -> String {
         Action::Table(names) => format!("--table NAME or #NAME: {}", shown(names)),
         Action::ArrayColumn(names) => format!("--column NAME: {}", shown(names)),
         Action::Cast(casts) => {
-            let cast =
-                |(name, to): &(String, _)| format!("--cast {}", quoted(&format!("{name}={}", type_name(to))));
+            let cast = |(name, to): &(String, _)| {
+                format!("--cast {}", quoted(&format!("{}={}", listed_name(name), type_name(to))))
+            };
             casts.iter().map(cast).collect::<Vec<_>>().join(" ")
         }
         Action::Columns => "--columns".to_owned(),
-        Action::OnlyColumns(names) => format!("--columns {}", quoted(&names.join(","))),
+        Action::OnlyColumns(names) => {
+            let names: Vec<_> = names.iter().map(|name| listed_name(name)).collect();
+            format!("--columns {}", quoted(&names.join(",")))
+        }
         Action::Filter => "--where".to_owned(),
         Action::Slice => "--slice".to_owned(),
         Action::Region => "--region".to_owned(),
@@ -82,6 +86,11 @@ mod tests {
         assert_eq!(cast("größe", "timestamp_ms"), "--cast größe=timestamp_ms");
         let only = Action::OnlyColumns(vec!["id".to_owned(), "unit price".to_owned()]);
         assert_eq!(word(&only), "--columns 'id,unit price'");
+        assert_eq!(
+            word(&Action::OnlyColumns(vec!["a,b".to_owned(), "c".to_owned()])),
+            "--columns '\"a,b\",c'"
+        );
+        assert_eq!(cast("a,b", "int8"), "--cast '\"a,b\"=int8'");
         assert_eq!(word(&Action::setting("time", "@row")), "--set time=@row");
         assert_eq!(word(&Action::setting("delimiter", ";")), "--set 'delimiter=;'");
     }

@@ -170,7 +170,10 @@ impl Error {
             return error.hint(format!("did you mean '{near}'?"));
         }
         let total = known.len();
-        known.truncate(32);
+        if total > MOST_NAMES {
+            known.sort_by_key(|known| !known.starts_with(name));
+            known.truncate(MOST_NAMES);
+        }
         match total {
             0 => error.hint("none exist"),
             n if n > known.len() => error.hint(format!("there are {n}, among them {}", known.join(", "))),
@@ -441,9 +444,13 @@ fn no_such_file() -> std::io::Error {
 
 /// The most similar of these names, if it is similar.
 fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
-    let near = known.iter().map(|known| (distance(name, known), *known)).min()?;
+    let near =
+        known.iter().filter(|known| !known.is_empty()).map(|known| (distance(name, known), *known)).min()?;
     (near.0 <= 1 + name.len() / 4).then_some(near.1)
 }
+
+/// How many names a message lists.
+const MOST_NAMES: usize = 32;
 
 /// Edit distance, for suggestions; long names are skipped.
 fn distance(a: &str, b: &str) -> usize {

@@ -78,5 +78,5 @@ pub use table::{Pushdown, TYPE_KEY, Table};
 pub use task::{ByteRange, Cost, Plan, Step, Task};
 #[cfg(feature = "serde")]
 pub use ticket::ScanTicket;
-pub use types::{parse_types, per_second, type_by_name, type_name};
+pub use types::{listed_name, parse_types, per_second, split_names, type_by_name, type_name};
 pub use value_buffer::ValueBuffer;

@@ -1,5 +1,7 @@
 //! Names of column types.
 
+use std::borrow::Cow;
+
 use arrow_schema::{DECIMAL128_MAX_PRECISION, DataType, TimeUnit};
 
 use crate::error::{Error, Result};
@@ -70,24 +72,59 @@ pub fn type_name(data_type: &DataType) -> String {
     found.map_or_else(|| data_type.to_string(), |(name, _)| (*name).to_owned())
 }
 
-/// Parses `name=type,name=type`; line breaks separate as well.
+/// Parses `name=type,name=type`; line breaks separate as well. Names may be in double quotes, as in [`split_names`].
 pub fn parse_types(text: &str) -> Result<Vec<(String, DataType)>> {
     // A comma between parentheses belongs to a type.
     let mut open = false;
-    let separates = move |c: char| {
+    let separates = |c: char| {
         open = c == '(' || open && c != ')';
         matches!(c, ',' | '\n') && !open
     };
-    let parts =
-        text.split(separates).map(str::trim).filter(|part| !part.is_empty() && !part.starts_with('#'));
-    parts
+    parts(text, separates)
+        .into_iter()
+        .map(str::trim)
+        .filter(|part| !part.is_empty() && !part.starts_with('#'))
         .map(|part| {
             let (name, kind) = part.rsplit_once('=').ok_or_else(|| {
                 Error::invalid(format!("'{part}' has no type")).hint("use COLUMN=TYPE, e.g. id=int64")
             })?;
-            Ok((name.trim().to_owned(), type_by_name(kind)?))
+            Ok((unquoted(name.trim()), type_by_name(kind)?))
         })
         .collect()
+}
+
+/// Names that are separated by commas. A name that contains a comma, or starts or ends with a quote, is in double quotes, and
+/// quotes in it are doubled, as in SQL.
+pub fn split_names(text: &str) -> Vec<String> {
+    parts(text, |c| c == ',').into_iter().map(unquoted).collect()
+}
+
+/// A name as [`split_names`] reads it: in double quotes where it needs them.
+pub fn listed_name(name: &str) -> Cow<'_, str> {
+    let is_plain = !name.contains([',', '\n', '"', '=']) && name.trim() == name;
+    if is_plain { Cow::Borrowed(name) } else { Cow::Owned(format!("\"{}\"", name.replace('"', "\"\""))) }
+}
+
+/// Splits at `separates`, which gets each character outside of double quotes. Quotes begin at the start of a part.
+fn parts(text: &str, mut separates: impl FnMut(char) -> bool) -> Vec<&str> {
+    let (mut parts, mut start, mut is_name, mut quoted) = (Vec::new(), 0, false, false);
+    for (at, c) in text.char_indices() {
+        let part = text.get(start..at).unwrap_or_default();
+        if c == '"' && (quoted || part.trim().is_empty() || is_name && part.ends_with('"')) {
+            (is_name, quoted) = (true, !quoted);
+        } else if !quoted && separates(c) {
+            parts.push(part);
+            (start, is_name) = (at + c.len_utf8(), false);
+        }
+    }
+    parts.push(text.get(start..).unwrap_or_default());
+    parts
+}
+
+/// The name between double quotes, if it is in some.
+fn unquoted(name: &str) -> String {
+    let inner = name.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    inner.map_or_else(|| name.to_owned(), |inner| inner.replace("\"\"", "\""))
 }
 
 #[cfg(test)]
@@ -106,10 +143,25 @@ mod tests {
         let all = parse_types("price=decimal(15,2), id=int8,total=Decimal128( 38 , 0 )").unwrap();
         let types: Vec<&DataType> = all.iter().map(|(_, data_type)| data_type).collect();
         assert_eq!(types, [&DataType::Decimal128(15, 2), &DataType::Int8, &DataType::Decimal128(38, 0)]);
+        let all = parse_types("\"a,\"\"b \"=int8, c (x, y)=date,d\"e\"\"=bool").unwrap();
+        let names: Vec<&str> = all.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["a,\"b ", "c (x, y)", "d\"e\"\""]);
         for wrong in
             ["decimal", "decimal(39,2)", "decimal(3,4)", "decimal(0,0)", "decimal(x,1)", "decimal(5,2"]
         {
             assert!(type_by_name(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn names_come_back_from_their_list() {
+        for names in
+            [&["a", "b c", "größe"][..], &["a,b", " c", "\"q\"", "x\"y,", "", "d"], &[""], &["a=b", "\""]]
+        {
+            let list: Vec<_> = names.iter().map(|name| listed_name(name)).collect();
+            assert_eq!(split_names(&list.join(",")), names, "{list:?}");
+        }
+        assert_eq!(split_names("a,\"b"), ["a", "\"b"]);
+        assert_eq!(split_names("it\"s,(b,c"), ["it\"s", "(b", "c"]);
     }
 }

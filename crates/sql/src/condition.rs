@@ -26,7 +26,9 @@ use tesselle::{Error, Predicate, Result};
 
 use crate::decimals::DecimalsAmongFloats;
 use crate::error::ours;
+use crate::lists::ListsOfConstants;
 use crate::statement;
+use crate::times::TimesOfColumns;
 
 /// Parses a condition. The parts that a [`Predicate`] can express become one, which prunes; the rest is evaluated by
 /// DataFusion.
@@ -52,7 +54,8 @@ pub fn condition(text: &str) -> Result<Predicate> {
 }
 
 /// The parts of a conjunction, each as simple as it can be.
-fn split(expr: Expr, state: &Arc<SessionState>, parts: &mut Vec<Predicate>) -> Result<()> {
+fn split(mut expr: Expr, state: &Arc<SessionState>, parts: &mut Vec<Predicate>) -> Result<()> {
+    statement::regroup(&mut expr);
     match expr {
         Expr::BinaryOp { left, op: BinaryOperator::And, right } => {
             split(*left, state, parts)?;
@@ -110,8 +113,11 @@ impl SqlCondition {
         let expr = ExprWithAlias { expr: self.expr.clone(), alias: None };
         let expr = self.state.create_logical_expr_from_sql_expr(expr, &columns).map_err(ours)?;
         let config = self.state.config_options();
-        let exact = expr.transform_up(|expr| DecimalsAmongFloats.rewrite(expr, &columns, config));
-        let expr = self.simplified(exact.map_err(ours)?.data, &columns).map_err(ours)?;
+        let rewrites: [&dyn FunctionRewrite; 3] = [&DecimalsAmongFloats, &TimesOfColumns, &ListsOfConstants];
+        let rewritten = rewrites.iter().try_fold(expr, |expr, rewrite| {
+            expr.transform_up(|expr| rewrite.rewrite(expr, &columns, config)).map(|rewritten| rewritten.data)
+        });
+        let expr = self.simplified(rewritten.map_err(ours)?, &columns).map_err(ours)?;
         let expr = self.state.create_physical_expr(expr, &columns).map_err(ours)?;
         if !matches!(expr.data_type(schema).map_err(ours)?, DataType::Boolean | DataType::Null) {
             return Err(Error::invalid(format!("'{}' is neither true nor false", self.text)));

@@ -19,10 +19,12 @@ use crate::decimals::DecimalsAmongFloats;
 use crate::error::ours;
 use crate::files::{ExternalTables, Opener};
 use crate::functions::{Function, Listing};
+use crate::lists::ListsOfConstants;
 use crate::parts::FEWEST_ROWS;
 use crate::pool::OperatorMemory;
 use crate::spill;
 use crate::tables::Tables;
+use crate::times::TimesOfColumns;
 
 /// Where the tables of a session are.
 pub(crate) const CATALOG: &str = "tess";
@@ -99,6 +101,8 @@ pub(crate) fn build(
     }
     let mut state = builder.build();
     state.register_function_rewrite(Arc::new(DecimalsAmongFloats)).map_err(ours)?;
+    state.register_function_rewrite(Arc::new(TimesOfColumns)).map_err(ours)?;
+    state.register_function_rewrite(Arc::new(ListsOfConstants)).map_err(ours)?;
     let context = SessionContext::new_with_state(state);
     for function in Function::ALL {
         let (options, driver) = (opener.options.clone(), opener.driver.clone());

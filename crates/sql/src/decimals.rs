@@ -201,6 +201,6 @@ fn width(float: &DataType) -> usize {
 }
 
 /// Whether an expression is made of literals only.
-fn is_constant(expr: &Expr) -> bool {
+pub(crate) fn is_constant(expr: &Expr) -> bool {
     expr.column_refs().is_empty() && !expr.is_volatile()
 }

@@ -154,6 +154,8 @@ fn refused(text: &str) -> Error {
         .or_else(|| wrong_arguments(&text))
         .or_else(|| wrong_types(&text))
         .or_else(|| unknown_setting(&text))
+        .or_else(|| unknown_format(&text))
+        .or_else(|| not_dropped(&text))
         .or_else(|| unplanned(&text))
         .or_else(|| same_name(&text))
         .or_else(|| not_grouped(&text));
@@ -215,6 +217,20 @@ fn unknown_setting(text: &str) -> Option<Error> {
     Some(Error::not_found(format!("setting '{name}' does not exist")).hint("SHOW ALL lists those that do"))
 }
 
+/// The error for a table of a format that does not exist.
+fn unknown_format(text: &str) -> Option<Error> {
+    let name = text.strip_prefix("Unable to find factory for ")?;
+    let known: Vec<String> = tesselle::formats().iter().map(|f| f.name().to_ascii_uppercase()).collect();
+    Some(Error::unknown_name("format", name, known.iter().map(String::as_str)))
+}
+
+/// The error for a table that cannot be dropped, because the session has none of this name.
+fn not_dropped(text: &str) -> Option<Error> {
+    let name = text.strip_prefix("Table '")?.strip_suffix("' doesn't exist.")?;
+    let error = Error::not_found(format!("table '{name}' does not exist"));
+    Some(error.hint("DROP TABLE removes tables of the session; it deletes no files"))
+}
+
 /// The error for two columns of a result with one name.
 fn same_name(text: &str) -> Option<Error> {
     let rest = text.strip_prefix("Projections require unique expression names but the expression \"")?;
@@ -252,8 +268,14 @@ fn not_grouped(text: &str) -> Option<Error> {
 }
 
 /// Functions of other dialects, by the start of their names, and what does the same here.
-const ELSEWHERE: [(&str, &str); 14] = [
+const ELSEWHERE: [(&str, &str); 20] = [
     ("row_number", "row_number() OVER (ORDER BY …)"),
+    ("arg_max", "first_value(x ORDER BY y DESC)"),
+    ("max_by", "first_value(x ORDER BY y DESC)"),
+    ("arg_min", "first_value(x ORDER BY y)"),
+    ("min_by", "first_value(x ORDER BY y)"),
+    ("mode", "GROUP BY x ORDER BY count(*) DESC LIMIT 1"),
+    ("hex", "to_hex"),
     ("aver", "avg"),
     ("time_bucket_gapfill", "date_bin, and a join with the times that should be there (see the SQL guide)"),
     ("time_bucket", "date_bin"),

@@ -33,6 +33,7 @@ mod files;
 mod filter;
 mod functions;
 mod interrupt;
+mod lists;
 mod options;
 mod parts;
 mod pool;
@@ -44,6 +45,7 @@ mod spill;
 mod statement;
 mod statistics;
 mod tables;
+mod times;
 mod wording;
 
 pub use answer::{Answer, AnswerStream};

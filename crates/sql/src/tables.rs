@@ -101,6 +101,11 @@ impl SchemaProvider for Tables {
     }
 
     fn deregister_table(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {
+        let other = if self.table_exist(name) { None } else { self.in_other_case(name) };
+        let name = other.as_deref().unwrap_or(name);
+        if !self.table_exist(name) {
+            return exec_err!("'{name}' is a file, which DROP TABLE does not delete");
+        }
         self.unopened().remove(name);
         self.opened.deregister_table(name)
     }

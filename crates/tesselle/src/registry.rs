@@ -116,11 +116,21 @@ fn text_in(head: &[u8]) -> Option<&'static dyn Format> {
         }
         Err(_) => return None,
     };
+    if is_json_array(head) {
+        return None;
+    }
     let is_text = |c: char| !c.is_control() || matches!(c, '\n' | '\r' | '\t');
     let first = text.trim_start().chars().next()?;
     let json = first == '{' && text.trim_start()[1..].trim_start().starts_with(['"', '}']);
     let format: &'static dyn Format = if json { &crate::foreign::JsonLines } else { &crate::foreign::Csv };
     text.chars().all(is_text).then_some(format)
+}
+
+/// Whether a file starts as a JSON array of objects does.
+#[cfg(feature = "text")]
+fn is_json_array(head: &[u8]) -> bool {
+    let Some(inside) = head.trim_ascii_start().strip_prefix(b"[") else { return false };
+    matches!(inside.trim_ascii_start(), [b'{' | b']', ..])
 }
 
 #[cfg(not(feature = "text"))]
@@ -182,6 +192,12 @@ fn unrecognized(probe: &Probe) -> Error {
             .hint(hint);
     }
     let error = Error::unsupported(format!("the format is not known: {looked_at}")).class("unknown_format");
+    #[cfg(feature = "text")]
+    if is_json_array(&probe.head) {
+        return Error::unsupported("this is a JSON array, which is not read here")
+            .class("unknown_format")
+            .hint(crate::foreign::JSON_ARRAY);
+    }
     #[cfg(feature = "text")]
     if probe.has_extension("json") {
         let name = Action::Format(crate::foreign::JsonLines.name().into());

@@ -10,7 +10,7 @@ use tesselle::{
     Selection, Table, WriteOptions,
 };
 
-use crate::args::{ReadArgs, ResourceArgs, parse_condition};
+use crate::args::{Names, ReadArgs, ResourceArgs, parse_condition};
 use crate::forms::{self, Form, refuse_terminal};
 use crate::progress::Bar;
 use crate::{Outcome, format, out, render};
@@ -34,8 +34,8 @@ pub(crate) struct Cat {
     table: Option<String>,
 
     /// Only these columns, in this order
-    #[arg(long, value_name = "A,B", value_delimiter = ',')]
-    columns: Option<Vec<String>>,
+    #[arg(long, value_name = "A,B")]
+    columns: Option<Vec<Names>>,
 
     /// Only rows where this SQL condition holds
     #[arg(long = "where", value_name = "EXPR", value_parser = parse_condition, allow_hyphen_values = true)]
@@ -92,11 +92,10 @@ impl Cat {
             }
             let table = opener.open_table(&self.uri)?;
             let form = self.form()?;
-            let result = match form.format() {
-                Some(format) => self.write(&table, (form, format), self.output.as_deref(), &driver),
-                None => self.show(&table, form, &driver),
-            };
-            result.in_file(table.location().path())?;
+            match form.format() {
+                Some(format) => self.write(&table, (form, format), self.output.as_deref(), &driver)?,
+                None => self.show(&table, form, &driver)?,
+            }
             Ok(Outcome::Fine)
         })
     }
@@ -109,6 +108,10 @@ impl Cat {
         Ok(by_name.flatten().unwrap_or(if self.json { Form::Json } else { Form::Table }))
     }
 
+    fn columns(&self) -> Option<Vec<String>> {
+        self.columns.as_deref().map(Names::all)
+    }
+
     fn scan(&self, table: &DatasetTable, driver: &Driver) -> Result<Scan> {
         let mut condition = self.condition.clone();
         if !self.ranges.is_empty() {
@@ -116,7 +119,7 @@ impl Cat {
             condition = Some(Predicate::And(condition.into_iter().chain([inside]).collect()));
         }
         Ok(Scan::default()
-            .with_columns(self.columns.clone())
+            .with_columns(self.columns())
             .with_predicate(condition)
             .with_selection(self.slice.clone())
             .with_limit(self.limit))
@@ -139,8 +142,7 @@ impl Cat {
                     .map_err(|e| Error::io(format!("cannot create '{}'", parent.display()), e))?;
             }
             let path = path.display().to_string();
-            self.write(&table, (form, format), Some(&path), &driver.for_run())
-                .in_file(dataset.location().path())?;
+            self.write(&table, (form, format), Some(&path), &driver.for_run())?;
             out::note(&path);
         }
         Ok(Outcome::Fine)
@@ -153,32 +155,33 @@ impl Cat {
         output: Option<&str>,
         driver: &Driver,
     ) -> Result<()> {
-        let table = &**opened.table();
+        let (table, source) = (&**opened.table(), opened.location().path());
         refuse_terminal(format, output)?;
         let target = || out::target(output, self.force);
         if format.capabilities().arrays_in
             && let Some((column, array)) = self.array(table)
         {
-            let (array, region) = region_of(table, &column, array, self.slice.as_ref())?;
+            let (array, region) = region_of(table, &column, array, self.slice.as_ref()).in_file(source)?;
             let target = WriteTarget::Stream(target()?);
             let mut request = ArrayRequest::new(target, &*array, WriteOptions::default());
             request.region = Some(region);
-            return format.write_array(request, driver).map(drop);
+            return format.write_array(request, driver).in_file(source).map(drop);
         }
-        let mut rows = opened.scan().with(self.scan(opened, driver)?).on(driver).rows()?;
+        let scan = self.scan(opened, driver).in_file(source)?;
+        let mut rows = opened.scan().with(scan).on(driver).rows().in_file(source)?;
         let target = form.framed(target()?);
         // Before anything is printed: until then the work can be done again.
-        let first = rows.next().transpose()?;
+        let first = rows.next().transpose().in_file(source)?;
         let mut sink = forms::sink(format, target, rows.schema(), driver)?;
         for batch in first.into_iter().map(Ok).chain(rows) {
-            sink.write(&batch?)?;
+            sink.write(&batch.in_file(source)?)?;
         }
         sink.finish().map(drop)
     }
 
     /// The array view, if only a region of one column is requested.
     fn array(&self, table: &dyn Table) -> Option<(String, Arc<dyn ArrayView>)> {
-        let names = self.columns.clone().unwrap_or_else(|| table.array_columns());
+        let names = self.columns().unwrap_or_else(|| table.array_columns());
         match (names.as_slice(), &self.condition, self.limit) {
             ([name], None, None) if self.ranges.is_empty() => Some((name.clone(), table.array(name)?)),
             _ => None,
@@ -189,10 +192,13 @@ impl Cat {
     fn show(&self, table: &DatasetTable, form: Form, driver: &Driver) -> Result<()> {
         let most =
             self.limit.map_or(render::SCREEN_ROWS, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
-        let mut scan = self.scan(table, driver)?;
+        let source = table.location().path();
+        let mut scan = self.scan(table, driver).in_file(source)?;
         scan.limit = Some((most as u64).saturating_add(1));
-        let rows = table.scan().with(scan).on(driver).rows()?;
-        let shown = render::show(form, &rows.schema(), rows, most, (self.output.as_deref(), self.force))?;
+        let rows = table.scan().with(scan).on(driver).rows().in_file(source)?;
+        let schema = rows.schema();
+        let rows = rows.map(|batch| batch.in_file(source));
+        let shown = render::show(form, &schema, rows, most, (self.output.as_deref(), self.force))?;
         let count = format::counted(shown.rows as u64, "row");
         out::note(&match (shown.more, self.limit) {
             (true, None) => {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use clap::Args;
 use tesselle::{Difference, Result, RowPlace, Tolerance};
 
-use crate::args::{ReadArgs, ResourceArgs};
+use crate::args::{Names, ReadArgs, ResourceArgs};
 use crate::progress::Bar;
 use crate::{Outcome, format, out};
 
@@ -33,12 +33,12 @@ pub(crate) struct Diff {
 
     /// Match rows by these columns [default: by position, or by the columns that identify a row if the rows are
     /// unordered]
-    #[arg(long, value_name = "A,B", value_delimiter = ',')]
-    key: Option<Vec<String>>,
+    #[arg(long, value_name = "A,B")]
+    key: Option<Vec<Names>>,
 
     /// Compare only these columns
-    #[arg(long, value_name = "A,B", value_delimiter = ',')]
-    columns: Option<Vec<String>>,
+    #[arg(long, value_name = "A,B")]
+    columns: Option<Vec<Names>>,
 
     /// Maximum difference of floats that count as equal: a number, or a percentage of the value
     #[arg(long, value_name = "ABS|REL%")]
@@ -63,10 +63,10 @@ impl Diff {
             let diff = tesselle::diff(&self.left, &self.right).opener(self.read.opener(None)?);
             let mut diff = diff.shown(self.n).on(&driver);
             if let Some(key) = &self.key {
-                diff = diff.key(key);
+                diff = diff.key(Names::all(key));
             }
             if let Some(columns) = &self.columns {
-                diff = diff.columns(columns);
+                diff = diff.columns(Names::all(columns));
             }
             if let Some(tolerance) = self.tolerance {
                 diff = diff.tolerance(tolerance);

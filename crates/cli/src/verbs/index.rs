@@ -8,7 +8,7 @@ use tesselle::Result;
 use tesselle::search::IndexOptions;
 use tesselle::{Driver, Error, Location, Uri};
 
-use crate::args::{ReadArgs, ResourceArgs};
+use crate::args::{Names, ReadArgs, ResourceArgs};
 use crate::progress::Bar;
 use crate::{Outcome, format, forms, out};
 
@@ -28,12 +28,12 @@ pub(crate) struct Index {
     output: String,
 
     /// Columns to search in; title, url and anchor are separate fields
-    #[arg(long, value_name = "A,B", value_delimiter = ',', required = true)]
-    text: Vec<String>,
+    #[arg(long, value_name = "A,B", required = true)]
+    text: Vec<Names>,
 
     /// Columns shown in hits [default: doc_id, url, title and the text columns]
-    #[arg(long, value_name = "A,B", value_delimiter = ',')]
-    stored: Option<Vec<String>>,
+    #[arg(long, value_name = "A,B")]
+    stored: Option<Vec<Names>>,
 
     /// Column with the stable id [default: doc_id, else derived from the url or the row number]
     #[arg(long, value_name = "COLUMN")]
@@ -77,8 +77,8 @@ impl Index {
         if self.update && self.id.is_none() {
             self.expect_ids(&driver)?;
         }
-        let options = IndexOptions::text(self.text.clone())
-            .with_stored(self.stored.clone())
+        let options = IndexOptions::text(Names::all(&self.text))
+            .with_stored(self.stored.as_deref().map(Names::all))
             .with_id(self.id.clone())
             .with_positions(self.positions)
             .with_overwrite(self.force);
@@ -111,9 +111,8 @@ impl Index {
     /// have these numbers.
     fn expect_ids(&self, driver: &Driver) -> Result<()> {
         let schema = self.read.opener(self.table.as_deref())?.on(driver).open_table(&self.input)?.schema();
-        let is_url = |name: &String| name == "url";
-        let has_url =
-            self.text.iter().any(is_url) || self.stored.as_ref().is_none_or(|s| s.iter().any(is_url));
+        let has_url = |lists: &[Names]| Names::all(lists).iter().any(|name| name == "url");
+        let has_url = has_url(&self.text) || self.stored.as_deref().is_none_or(has_url);
         if schema.index_of("doc_id").is_ok() || has_url && schema.index_of("url").is_ok() {
             return Ok(());
         }

@@ -320,6 +320,77 @@ fn conditions_without_a_column_hold_in_every_format() {
 }
 
 #[test]
+fn names_with_commas_and_quotes_are_chosen_as_the_errors_write_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let (source, target) = (at("odd.csv"), at("odd.tet"));
+    std::fs::write(&source, "\"a,b\",\"say \"\"x\"\"\",c,note\n1,2,true,x\n").unwrap();
+    let (source, target) = (path(&source), path(&target));
+    let error = fails(&["convert", source, target], 2);
+    assert!(
+        error.contains(r#"--cast c=uint8, and exclude note with --columns '"a,b","say ""x""",c'"#),
+        "{error}"
+    );
+    let columns = r#""a,b","say ""x""",c"#;
+    fine(&["convert", source, target, "--columns", columns, "--cast", "c=uint8", "--cast", r#""a,b"=int8"#]);
+    let read = ["cat", target, "--columns", r#""a,b",c"#, "--as", "csv"];
+    assert_eq!(fine(&read), "\"a,b\",c\n1,1\n");
+    assert_eq!(
+        fine(&["cat", source, "--where", r#""a,b" = 1"#, "--columns", "c", "--as", "csv"]),
+        "c\ntrue\n"
+    );
+    let other = ["diff", source, target, "--key", r#""a,b""#, "--columns", r#""a,b",c"#];
+    assert!(text(&tess(&other).stdout).contains("Boolean on the left"));
+}
+
+#[test]
+fn an_output_that_exists_is_refused_by_its_own_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, target) = (folder.path().join("in.csv"), folder.path().join("out.csv"));
+    std::fs::write(&source, "a\n1\n").unwrap();
+    std::fs::write(&target, "old").unwrap();
+    let (source, target) = (path(&source), path(&target));
+    let query = format!("SELECT * FROM '{source}'");
+    for call in [&["cat", source, "-o", target][..], &["sql", &query, "-o", target]] {
+        let error = fails(call, 2);
+        assert!(error.contains("add --force") && !error.contains("in.csv"), "{call:?}: {error}");
+    }
+    assert_eq!(std::fs::read_to_string(target).unwrap(), "old");
+    let missing = fails(&["sql", "-f", "nothing.sql"], 3);
+    assert_eq!(missing, "tess: cannot read 'nothing.sql': no such file or directory\n");
+}
+
+/// Times in quotes are in the zone of their column, and reach as far as the column does.
+#[test]
+fn times_in_quotes_mean_the_same_in_conditions_and_in_sql() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("t.parquet");
+    let rows = "SELECT * FROM (VALUES (1, '1970-01-01T00:00:00'), (2, '9999-12-31T23:59:59'), (3, '0001-01-01T00:00:00')) t(id, s)";
+    let columns = "id, arrow_cast(s, 'Timestamp(Millisecond, None)') AS t, arrow_cast(s, 'Date32') AS d, \
+                   arrow_cast(arrow_cast(s, 'Timestamp(Second, None)'), 'Timestamp(Second, Some(\"Europe/Berlin\"))') AS z";
+    fine(&["sql", &format!("COPY (SELECT {columns} FROM ({rows})) TO '{}'", path(&source))]);
+    for (condition, ids) in [
+        ("t = '9999-12-31 23:59:59'", "2"),
+        ("t > '9000-01-01' OR t < '0002-01-01'", "2 3"),
+        ("t BETWEEN '0001-01-01' AND '1970-01-01'", "1 3"),
+        ("t IN ('1970-01-01', '9999-12-31T23:59:59Z')", "1 2"),
+        ("t >= TIMESTAMP '9999-01-01'", "2"),
+        ("d > TIMESTAMP '1970-01-01T12:00:00'", "2"),
+        ("d < '1970-01-01T12:00:00'", "1 3"),
+        ("d = '9999-12-31'", "2"),
+        ("t > d", "2"),
+        ("z = '1970-01-01T00:00:00'", "1"),
+        ("z = '1969-12-31T23:00:00Z'", "1"),
+        ("z < '1970-01-01T00:00:01' AND upper('x') = 'X'", "1 3"),
+    ] {
+        let found = fine(&["cat", path(&source), "--where", condition, "--columns", "id", "--as", "csv"]);
+        assert_eq!(found.lines().skip(1).collect::<Vec<_>>().join(" "), ids, "{condition}");
+        let query = format!("SELECT id FROM '{}' WHERE {condition} ORDER BY id", path(&source));
+        assert_eq!(fine(&["sql", &query, "--as", "csv"]), found, "{query}");
+    }
+}
+
+#[test]
 fn a_folder_of_files_is_a_set_of_tables() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("Orders.csv"), "id,item\n1,7\n").unwrap();

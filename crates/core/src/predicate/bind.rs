@@ -23,7 +23,7 @@ impl Predicate {
             |column: &str| schema.field_with_name(column).ok().map(|field| Kind::of(field.data_type()));
         Ok(match self {
             Self::Compare { column, op, value: Scalar::String(text) } => match kind(column) {
-                Some(Kind::Time(unit)) => compare(column, *op, time(column, text)?, unit),
+                Some(Kind::Time(unit, zone)) => compare(column, *op, time(column, text, zone)?, unit),
                 Some(Kind::TimeOfDay(unit)) => compare(column, *op, time_of_day(column, text)?, unit),
                 Some(kind @ (Kind::Number | Kind::Float(_))) => {
                     Self::compare(column, *op, rounded(&number(column, text)?, kind))
@@ -32,7 +32,7 @@ impl Predicate {
             },
             Self::Compare { column, value: Scalar::Bool(_), .. } => match kind(column) {
                 Some(Kind::Bool | Kind::Other) | None => self.clone(),
-                Some(Kind::Time(_) | Kind::TimeOfDay(_) | Kind::Number | Kind::Float(_)) => {
+                Some(Kind::Time(..) | Kind::TimeOfDay(_) | Kind::Number | Kind::Float(_)) => {
                     return Err(Error::invalid(format!("column '{column}' is neither true nor false")));
                 }
             },
@@ -52,9 +52,9 @@ impl Predicate {
 
 /// What a column is compared with.
 #[derive(Debug, Clone, Copy)]
-enum Kind {
-    /// Points in time, counted in so many nanoseconds.
-    Time(i128),
+enum Kind<'a> {
+    /// Points in time, counted in so many nanoseconds, and the time zone in which they are shown.
+    Time(i128, Option<&'a str>),
     /// Times of day, counted in so many nanoseconds.
     TimeOfDay(i128),
     Number,
@@ -71,12 +71,12 @@ enum Precision {
     Double,
 }
 
-impl Kind {
-    fn of(data_type: &DataType) -> Self {
+impl<'a> Kind<'a> {
+    fn of(data_type: &'a DataType) -> Self {
         match data_type {
-            DataType::Timestamp(unit, _) => Self::Time(nanos(*unit)),
-            DataType::Date32 => Self::Time(DAY),
-            DataType::Date64 => Self::Time(1_000_000),
+            DataType::Timestamp(unit, zone) => Self::Time(nanos(*unit), zone.as_deref()),
+            DataType::Date32 => Self::Time(DAY, None),
+            DataType::Date64 => Self::Time(1_000_000, None),
             DataType::Time32(unit) | DataType::Time64(unit) => Self::TimeOfDay(nanos(*unit)),
             DataType::Boolean => Self::Bool,
             DataType::Float16 => Self::Float(Precision::Half),
@@ -111,7 +111,7 @@ fn number(column: &str, text: &str) -> Result<Scalar> {
 }
 
 /// The number as a column of floats can have it, as SQL compares it: the 0.1 of single precision is equal to 0.1.
-fn rounded(value: &Scalar, kind: Kind) -> Scalar {
+fn rounded(value: &Scalar, kind: Kind<'_>) -> Scalar {
     let number = match value {
         Scalar::Float(number) => *number,
         Scalar::Int(number) => *number as f64,
@@ -129,14 +129,17 @@ fn rounded(value: &Scalar, kind: Kind) -> Scalar {
     }
 }
 
-/// Nanoseconds since 1970 of a time in ISO 8601; without a zone it is in UTC.
-fn time(column: &str, text: &str) -> Result<i128> {
+/// Nanoseconds since 1970 of a time in ISO 8601; without a zone it is in that of the column, else in UTC.
+fn time(column: &str, text: &str, zone: Option<&str>) -> Result<i128> {
     let refused = || {
         Error::invalid(format!("'{text}' is not a time, which column '{column}' is compared with"))
             .hint("write ISO 8601, e.g. '2025-02-10' or '2025-02-10T12:30:00Z'")
     };
-    let utc: Tz = "+00:00".parse().map_err(|_| Error::internal("UTC is not a time zone"))?;
-    let time = string_to_datetime(&utc, text.trim()).map_err(|_| refused())?;
+    let zone = zone.unwrap_or("+00:00");
+    let zone: Tz = zone.parse().map_err(|_| {
+        Error::unsupported(format!("the time zone '{zone}' of column '{column}' is not known"))
+    })?;
+    let time = string_to_datetime(&zone, text.trim()).map_err(|_| refused())?;
     Ok(i128::from(time.timestamp()) * SECOND + i128::from(time.timestamp_subsec_nanos()))
 }
 
@@ -157,14 +160,14 @@ fn compare(column: &str, op: Comparison, time: i128, unit: i128) -> Predicate {
 }
 
 /// The values of a list that a column of this kind can have.
-fn listed(column: &str, values: &[Scalar], kind: Kind) -> Result<Vec<Scalar>> {
+fn listed(column: &str, values: &[Scalar], kind: Kind<'_>) -> Result<Vec<Scalar>> {
     // Between two counts lies no value.
     let count =
         |time: i128, unit: i128| (time.rem_euclid(unit) == 0).then(|| Scalar::Int(time.div_euclid(unit)));
     let mut listed = Vec::with_capacity(values.len());
     for value in values {
         listed.extend(match (value, kind) {
-            (Scalar::String(text), Kind::Time(unit)) => count(time(column, text)?, unit),
+            (Scalar::String(text), Kind::Time(unit, zone)) => count(time(column, text, zone)?, unit),
             (Scalar::String(text), Kind::TimeOfDay(unit)) => count(time_of_day(column, text)?, unit),
             (Scalar::String(text), Kind::Number | Kind::Float(_)) => {
                 Some(rounded(&number(column, text)?, kind))
@@ -185,6 +188,7 @@ mod tests {
         let schema = Schema::new(vec![
             Field::new("t", DataType::Timestamp(TimeUnit::Millisecond, None), false),
             Field::new("s", DataType::Timestamp(TimeUnit::Second, None), false),
+            Field::new("zoned", DataType::Timestamp(TimeUnit::Second, Some("Europe/Berlin".into())), true),
             Field::new("d", DataType::Date32, true),
             Field::new("name", DataType::Utf8, true),
             Field::new("n", DataType::Int32, true),
@@ -210,6 +214,8 @@ mod tests {
             ("s = '1970-01-01 00:00:01.5'", "\"s\" IN ()"),
             ("s <> '1970-01-01 00:00:01.5'", "NOT (\"s\" IS NULL)"),
             ("DATE '1970-01-03' = d", "\"d\" = 2"),
+            ("zoned = '1970-01-01T01:00:00'", "\"zoned\" = 0"),
+            ("zoned IN ('1970-01-01T01:00:00Z', '1970-07-01')", "\"zoned\" IN (3600, 15634800)"),
             ("d NOT IN ('1970-01-03', date '1970-01-02T01:00:00', 7)", "NOT (\"d\" IN (2, 7))"),
             (
                 "t BETWEEN '1970-01-01' AND 5 OR name < '1970'",

@@ -87,6 +87,10 @@ pub(crate) fn translate(expr: &Expr, schema: &Schema) -> Option<Translated> {
         Expr::Literal(ScalarValue::Boolean(Some(value)), _) => {
             Some(Translated::exact(Predicate::Always(*value)))
         }
+        // NULL is never true, but its negation is no more.
+        Expr::Literal(ScalarValue::Boolean(None), _) => {
+            Some(Translated { predicate: Predicate::Always(false), exact: false })
+        }
         _ => None,
     }
 }

@@ -67,6 +67,11 @@ pub(crate) fn created(statement: &Statement) -> Option<String> {
     Some(if ident.quote_style.is_some() { ident.value.clone() } else { ident.value.to_ascii_lowercase() })
 }
 
+/// Groups the parts of a condition as SQL does.
+pub(crate) fn regroup(expr: &mut Expr) {
+    rewrite::distinct(expr);
+}
+
 /// Checks and rewrites a single expression.
 pub(crate) fn check(expr: &mut Expr, is_scalar: &dyn Fn(&str) -> bool) -> Result<()> {
     match expr.visit(&mut Pass { is_scalar }) {
@@ -102,6 +107,7 @@ impl VisitorMut for Pass<'_> {
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
         rewrite::exponent(expr);
+        rewrite::distinct(expr);
         flow(refuse::expression(expr, self.is_scalar))
     }
 }

@@ -2,8 +2,8 @@
 
 use datafusion::sql::parser::{DFParser, Statement};
 use datafusion::sql::sqlparser::ast::{
-    CastKind, DataType, ExactNumberInfo, Expr, Fetch, LimitClause, Query, Select, SelectFlavor, SelectItem,
-    Statement as SqlStatement, Value, WildcardAdditionalOptions,
+    BinaryOperator, CastKind, DataType, ExactNumberInfo, Expr, Fetch, LimitClause, Query, Select,
+    SelectFlavor, SelectItem, Statement as SqlStatement, UnaryOperator, Value, WildcardAdditionalOptions,
 };
 use tesselle::{Error, Result};
 
@@ -86,4 +86,125 @@ pub(super) fn exponent(expr: &mut Expr) {
         array: false,
         format: None,
     };
+}
+
+/// The parser takes everything that follows `IS DISTINCT FROM` for its right side: `a IS DISTINCT FROM b AND c` for
+/// `a IS DISTINCT FROM (b AND c)`. Here `AND` and `OR` bind less, as everywhere else.
+pub(super) fn distinct(expr: &mut Expr) {
+    if !takes_too_much(expr) {
+        return;
+    }
+    let (mut operands, mut operators) = (Vec::new(), Vec::new());
+    flatten(std::mem::replace(expr, Expr::value(Value::Null)), &mut operands, &mut operators);
+    let mut operands = operands.into_iter();
+    let mut either: Option<Expr> = None;
+    let mut both = operands.next();
+    for (operator, operand) in operators.into_iter().zip(operands) {
+        let is_or = operator == BinaryOperator::Or;
+        if is_or {
+            either = joined(either, BinaryOperator::Or, both.take());
+        }
+        both = joined(both, operator, Some(operand));
+    }
+    if let Some(whole) = joined(either, BinaryOperator::Or, both) {
+        *expr = whole;
+    }
+}
+
+fn joined(left: Option<Expr>, op: BinaryOperator, right: Option<Expr>) -> Option<Expr> {
+    match (left, right) {
+        (Some(left), Some(right)) => {
+            Some(Expr::BinaryOp { left: Box::new(left), op, right: Box::new(right) })
+        }
+        (one, other) => one.or(other),
+    }
+}
+
+/// Whether an `IS DISTINCT FROM` outside of parentheses has an `AND` or `OR` on its right.
+fn takes_too_much(expr: &Expr) -> bool {
+    match expr {
+        Expr::BinaryOp { left, op: BinaryOperator::And | BinaryOperator::Or, right } => {
+            takes_too_much(left) || takes_too_much(right)
+        }
+        Expr::UnaryOp { op: UnaryOperator::Not, expr } => takes_too_much(expr),
+        Expr::IsDistinctFrom(_, right) | Expr::IsNotDistinctFrom(_, right) => {
+            let is_logic = |op: &BinaryOperator| matches!(op, BinaryOperator::And | BinaryOperator::Or);
+            matches!(&**right, Expr::BinaryOp { op, .. } if is_logic(op)) || takes_too_much(right)
+        }
+        _ => false,
+    }
+}
+
+/// The operands of `AND` and `OR` as they follow each other in the text, and the operators between them.
+fn flatten(expr: Expr, operands: &mut Vec<Expr>, operators: &mut Vec<BinaryOperator>) {
+    let at = operands.len();
+    let mut around_first = |inner: Expr, operands: &mut Vec<Expr>, around: &dyn Fn(Box<Expr>) -> Expr| {
+        flatten(inner, operands, operators);
+        if let Some(first) = operands.get_mut(at) {
+            let inner = std::mem::replace(first, Expr::value(Value::Null));
+            *first = around(Box::new(inner));
+        }
+    };
+    match expr {
+        Expr::BinaryOp { left, op: op @ (BinaryOperator::And | BinaryOperator::Or), right } => {
+            flatten(*left, operands, operators);
+            operators.push(op);
+            flatten(*right, operands, operators);
+        }
+        Expr::UnaryOp { op: UnaryOperator::Not, expr } => {
+            around_first(*expr, operands, &|expr| Expr::UnaryOp { op: UnaryOperator::Not, expr });
+        }
+        Expr::IsDistinctFrom(left, right) => {
+            around_first(*right, operands, &|right| Expr::IsDistinctFrom(left.clone(), right));
+        }
+        Expr::IsNotDistinctFrom(left, right) => {
+            around_first(*right, operands, &|right| Expr::IsNotDistinctFrom(left.clone(), right));
+        }
+        other => operands.push(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use datafusion::sql::sqlparser::dialect::GenericDialect;
+    use datafusion::sql::sqlparser::parser::Parser;
+
+    use super::*;
+
+    #[test]
+    fn and_and_or_end_what_follows_distinct_from() {
+        for (text, want) in [
+            ("a IS DISTINCT FROM b AND c", "((a IS DISTINCT FROM b) AND c)"),
+            ("x AND a IS DISTINCT FROM b OR c", "((x AND (a IS DISTINCT FROM b)) OR c)"),
+            (
+                "NOT a IS NOT DISTINCT FROM 1 + 2 OR c AND d",
+                "((NOT (a IS NOT DISTINCT FROM 1 + 2)) OR (c AND d))",
+            ),
+            (
+                "x OR a IS DISTINCT FROM b AND c IS DISTINCT FROM d OR e",
+                "((x OR ((a IS DISTINCT FROM b) AND (c IS DISTINCT FROM d))) OR e)",
+            ),
+            ("a IS DISTINCT FROM (b AND c) AND d", "((a IS DISTINCT FROM (b AND c)) AND d)"),
+            ("NOT a AND b OR NOT c", "(((NOT a) AND b) OR (NOT c))"),
+        ] {
+            let mut expr = Parser::new(&GenericDialect {}).try_with_sql(text).unwrap().parse_expr().unwrap();
+            distinct(&mut expr);
+            assert_eq!(grouped(&expr), want, "{text}");
+        }
+    }
+
+    /// The expression with every group in parentheses.
+    fn grouped(expr: &Expr) -> String {
+        match expr {
+            Expr::BinaryOp { left, op: op @ (BinaryOperator::And | BinaryOperator::Or), right } => {
+                format!("({} {op} {})", grouped(left), grouped(right))
+            }
+            Expr::UnaryOp { expr, .. } => format!("(NOT {})", grouped(expr)),
+            Expr::IsDistinctFrom(left, right) => format!("({left} IS DISTINCT FROM {})", grouped(right)),
+            Expr::IsNotDistinctFrom(left, right) => {
+                format!("({left} IS NOT DISTINCT FROM {})", grouped(right))
+            }
+            other => other.to_string(),
+        }
+    }
 }

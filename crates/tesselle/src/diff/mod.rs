@@ -1,6 +1,7 @@
 //! Comparison of two tables or containers of any formats: columns, row counts, values.
 
 mod builder;
+mod common;
 mod containers;
 mod digest;
 mod found;
@@ -78,7 +79,7 @@ fn compare(
             }
             Some(key.clone())
         }
-        None => identity(&left.facts()?, &right.facts()?, &left_schema, &shared),
+        None => identity([(&left.facts()?, &left_schema), (&right.facts()?, &right_schema)], &shared),
     };
     let comparison = Comparison::try_new(&left_schema, &right_schema, &shared, options, driver)?;
     let batches = |table: &DatasetTable, columns: Vec<String>| -> Result<Batches> {
@@ -117,20 +118,18 @@ fn is_rounded(left: &Schema, right: &Schema, name: &str) -> bool {
     left.is_floating() && right.is_floating() && left != right
 }
 
-/// The columns by which rows are matched; `None` matches by position, if both sides are ordered.
-fn identity(
-    left: &TableFacts,
-    right: &TableFacts,
-    schema: &Schema,
-    shared: &[String],
-) -> Option<Vec<String>> {
-    if !left.unordered && !right.unordered {
+/// The columns by which rows are matched; `None` matches by position, if both sides are ordered. A side without a key of its
+/// own, such as CSV, is matched by that of the other.
+fn identity([left, right]: [(&TableFacts, &Schema); 2], shared: &[String]) -> Option<Vec<String>> {
+    if !left.0.unordered && !right.0.unordered {
         return None;
     }
-    let own = left.identity().into_iter().filter(|name| schema.index_of(name).is_ok());
-    let own: Vec<String> = own.map(str::to_owned).collect();
-    let usable = !own.is_empty() && own.iter().all(|name| shared.contains(name));
-    Some(if usable { own } else { shared.to_vec() })
+    let own = [left, right].into_iter().find_map(|(facts, schema)| {
+        let own = facts.identity().into_iter().filter(|name| schema.index_of(name).is_ok());
+        let own: Vec<String> = own.map(str::to_owned).collect();
+        Some(own).filter(|own| !own.is_empty() && own.iter().all(|name| shared.contains(name)))
+    });
+    Some(own.unwrap_or_else(|| shared.to_vec()))
 }
 
 fn compare_schemas(left: &Schema, right: &Schema, wanted: impl Fn(&str) -> bool) -> Vec<String> {

@@ -8,15 +8,16 @@ use arrow_buffer::BooleanBuffer;
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_ord::cmp::distinct;
 use arrow_ord::ord::{DynComparator, make_comparator};
-use arrow_schema::{DataType, Field, Schema, SchemaRef, SortOptions};
+use arrow_schema::{Field, Schema, SchemaRef, SortOptions};
 use arrow_select::filter::filter_record_batch;
 use arrow_select::take::take_record_batch;
 use tesselle_core::{Driver, Error, Result};
 
+use super::common::Common;
 use super::digest::{Digest, Digester, Surplus};
 use super::sort::{KeyOrder, Sorter};
 use super::tolerance::Tolerance;
-use super::{DiffOptions, Difference, DifferingValue, RowPlace, plain_type};
+use super::{DiffOptions, Difference, DifferingValue, RowPlace};
 
 /// A stream of batches.
 pub(super) type Batches = Box<dyn Iterator<Item = Result<RecordBatch>>>;
@@ -34,6 +35,8 @@ const HELD_BYTES: u64 = 16 << 20;
 pub(super) struct Comparison {
     /// The columns that both sides have, with types that represent the values of either.
     schema: SchemaRef,
+    /// How each of them gets its type.
+    common: Arc<[Common]>,
     shown: usize,
     memory: u64,
     tolerance: Option<Tolerance>,
@@ -49,31 +52,29 @@ impl Comparison {
         options: &DiffOptions,
         driver: &Driver,
     ) -> Result<Self> {
-        let fields = names.iter().map(|name| {
+        let common = names.iter().map(|name| {
             let (a, b) = (left.field_with_name(name)?, right.field_with_name(name)?);
-            Ok(Field::new(name, common_type(name, a.data_type(), b.data_type())?, true))
+            Common::try_new(name, a.data_type(), b.data_type())
         });
-        let schema = Arc::new(Schema::new(fields.collect::<Result<Vec<Field>>>()?));
+        let common = common.collect::<Result<Arc<[Common]>>>()?;
+        let fields =
+            names.iter().zip(&*common).map(|(name, of)| Field::new(name, of.data_type.clone(), true));
+        let schema = Arc::new(Schema::new(fields.collect::<Vec<Field>>()));
         let DiffOptions { shown, memory, tolerance, .. } = options;
         let (memory, driver) = (*memory, driver.clone());
-        Ok(Self { schema, shown: *shown, memory, tolerance: *tolerance, driver })
+        Ok(Self { schema, common, shown: *shown, memory, tolerance: *tolerance, driver })
     }
 
     /// Batches with the compared columns and types.
     fn plain(&self, batches: Batches) -> Batches {
-        let schema = Arc::clone(&self.schema);
+        let (schema, common) = (Arc::clone(&self.schema), Arc::clone(&self.common));
         Box::new(batches.map(move |batch| {
             let batch = batch?;
-            let columns = schema.fields().iter().map(|field| {
+            let columns = schema.fields().iter().zip(&*common).map(|(field, common)| {
                 let column = batch
                     .column_by_name(field.name())
                     .ok_or_else(|| Error::internal(format!("column '{}' is missing", field.name())))?;
-                if column.data_type() == field.data_type() {
-                    return Ok(column.clone());
-                }
-                arrow_cast::cast(column, field.data_type()).map_err(|error| {
-                    Error::invalid(format!("column '{}' cannot be compared", field.name())).source(error)
-                })
+                common.convert(column)
             });
             let columns = columns.collect::<Result<Vec<ArrayRef>>>()?;
             let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
@@ -374,31 +375,6 @@ fn left_over(
         rows += batch?.num_rows() as u64;
     }
     Ok(rows)
-}
-
-/// A type that represents the values of both.
-fn common_type(name: &str, a: &DataType, b: &DataType) -> Result<DataType> {
-    let (a, b) = (plain_type(a), plain_type(b));
-    let incomparable = || {
-        Error::invalid(format!(
-            "column '{name}' is {a} on one side and {b} on the other, which cannot be compared"
-        ))
-        .hint("exclude the column, or convert one side first")
-    };
-    let common = if a == b {
-        a.clone()
-    } else if a.is_floating() || b.is_floating() {
-        DataType::Float64
-    } else if a.is_integer() && b.is_integer() {
-        DataType::Decimal128(38, 0)
-    } else if let (DataType::Timestamp(x, _), DataType::Timestamp(y, _)) = (&a, &b) {
-        // The finer unit; times that do not fit it are an error.
-        DataType::Timestamp(*x.max(y), None)
-    } else {
-        a.clone()
-    };
-    let castable = |from: &DataType| *from == common || arrow_cast::can_cast_types(from, &common);
-    if castable(&a) && castable(&b) { Ok(common) } else { Err(incomparable()) }
 }
 
 /// Compares rows of two columns of one type.

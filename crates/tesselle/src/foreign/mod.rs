@@ -32,6 +32,8 @@ pub use csv::{Csv, Tsv};
 #[cfg(any(feature = "arrow-ipc", feature = "parquet"))]
 pub use guard::silence_reader_panics;
 #[cfg(feature = "text")]
+pub(crate) use jsonl::JSON_ARRAY;
+#[cfg(feature = "text")]
 pub use jsonl::JsonLines;
 #[cfg(feature = "zarr")]
 pub use npy::Npy;

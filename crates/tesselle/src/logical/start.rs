@@ -83,6 +83,8 @@ struct Answer {
 struct Refused {
     name: String,
     own: DataType,
+    /// The time zone in which its times are shown, which is lost: they stay the same instants.
+    zone: Option<Arc<str>>,
     /// The type in which it is stored so that it comes back, if there is one that the format may have.
     kept: Option<DataType>,
     /// The type that the format suggests.
@@ -93,7 +95,11 @@ impl Answer {
     fn to(error: &Error, schema: &Schema, auto_cast: bool) -> Self {
         let columns = suggested(error).into_iter().filter_map(|(name, instead)| {
             let own = schema.field_with_name(&name).ok()?.data_type().clone();
-            Some(Refused { kept: stored_type(&own, &instead), name, own, instead })
+            let (own, zone) = match own {
+                DataType::Timestamp(unit, zone) => (DataType::Timestamp(unit, None), zone),
+                own => (own, None),
+            };
+            Some(Refused { kept: stored_type(&own, &instead), name, own, zone, instead })
         });
         Self { columns: columns.collect(), auto_cast }
     }
@@ -141,6 +147,9 @@ impl Answer {
             return Ok(None);
         }
         fitted.kept.retain(|name| name != KEY);
+        let changed = self.columns.iter().filter(|column| self.target(column).is_some());
+        let zones = changed.filter_map(|column| Some((column.zone.as_ref()?, &column.name)));
+        fitted.lost.extend(zones.map(|(zone, name)| format!("the time zone {zone} of column '{name}'")));
         let changed_here =
             |name: &str| self.columns.iter().any(|c| c.name == name && self.target(c).is_some());
         fitted.changed.retain(|change| !changed_here(&change.column));

@@ -587,7 +587,7 @@ fn a_dropped_time_zone_is_reported_as_lost() {
     let folder = tempfile::tempdir().unwrap();
     let stamps = TimestampMillisecondArray::from_iter_values(0..3).with_timezone("Europe/Berlin");
     let source = arrow(folder.path(), "z.arrow", vec![("time", Arc::new(stamps))]);
-    for (to, changed) in [("tiledb", 0), ("tatami", 1), ("parquet", 0)] {
+    for (to, changed) in [("tiledb", 0), ("tatami", 1), ("tet", 0), ("zarr", 0), ("parquet", 0)] {
         let done = run(&source, &folder.path().join(format!("z.{to}")), |c| c).unwrap();
         let zone = "the time zone Europe/Berlin of column 'time'".to_owned();
         assert_eq!(done.lost.contains(&zone), to != "parquet", "{to}: {:?}", done.lost);

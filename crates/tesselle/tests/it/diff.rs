@@ -52,6 +52,24 @@ fn by_key_rows_match_wherever_they_stand() {
     assert!(run(&a, &b, |d| d.key(["ident"])).is_err());
 }
 
+/// Rows of a file without a key are matched by that of the other side, whichever it is.
+#[test]
+fn either_side_states_the_key() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = (0..60).rev().map(|i| format!("{},truck{},{}.1", i / 3 * 1000, i % 3, i));
+    let source = csv(folder.path(), "s.csv", "time,truck,speed", rows);
+    let series = into(&source, "s.tsfile", &["tags=truck", "order=sort", "model=table"]);
+    let narrow = folder.path().join("n.tsfile");
+    let conversion = tesselle::convert(series.to_str().unwrap(), narrow.to_str().unwrap());
+    conversion.casts(tesselle::parse_types("speed=float32").unwrap()).on(&driver()).run().unwrap();
+    for (a, b) in [(&source, &narrow), (&narrow, &source)] {
+        let found = run(a, b, |d| d).unwrap();
+        assert_eq!((found.unmatched, found.rows), ((0, 0), (60, 60)), "{found:?}");
+        assert!(found.values > 0, "{found:?}");
+        assert_eq!(run(a, b, |d| d.tolerance("0.0001%".parse().unwrap())).unwrap().values, 0);
+    }
+}
+
 #[test]
 fn sparse_arrays_match_by_their_dimensions() {
     let folder = tempfile::tempdir().unwrap();

@@ -154,13 +154,48 @@ fn a_broken_record_is_named_by_its_line() {
 
 #[test]
 fn files_without_records_are_empty_tables() {
-    for (name, text, columns) in
-        [("t.csv", "", 0), ("t.csv", "a,b", 2), ("t.jsonl", "", 0), ("t.jsonl", "\n\n", 0)]
-    {
+    for (name, text, columns) in [
+        ("t.csv", "", 0),
+        ("t.csv", "a,b", 2),
+        ("t.csv", "\n\n", 0),
+        ("t.jsonl", "", 0),
+        ("t.jsonl", "\n\n", 0),
+    ] {
         let (_folder, path) = file(name, text);
         let source = source(&path).unwrap();
         assert_eq!((source.schema().fields().len(), source.row_count()), (columns, Some(0)), "{text:?}");
         assert_eq!(rows(&source).unwrap().iter().map(RecordBatch::num_rows).sum::<usize>(), 0);
+    }
+}
+
+#[test]
+fn numbers_with_zeros_in_front_keep_them() {
+    let (_folder, path) = file("t.csv", "zip,n\n01067,0\n10115,12\n");
+    let rows = rows(&source(&path).unwrap()).unwrap();
+    assert_eq!(rows[0].column(0).as_string::<i32>().value(0), "01067");
+    assert_eq!(rows[0].column(1).as_primitive::<Int64Type>().value(0), 0);
+    let typed = OpenOptions::default().with_types(vec![("zip".to_owned(), DataType::Int64)]);
+    let rows = open_with(&path, &typed).and_then(|table| self::rows(&table)).unwrap();
+    assert_eq!(rows[0].column(0).as_primitive::<Int64Type>().value(0), 1067);
+}
+
+#[test]
+fn files_that_end_early_or_hold_something_else_are_errors_with_a_way_out() {
+    for (name, text, what) in [
+        ("t.csv", "a,b\n1,x\n2,\"y\n3,z\n", "a quote after byte 8 is not closed"),
+        ("t.csv", "a,b\n1,\"x\"\"", "a quote after byte 4 is not closed"),
+        ("t.jsonl", "[\n{\"a\": 1}\n]\n", "with jq -c"),
+        ("t.json", " [{\"a\": 1}]", "this is a JSON array, which is not read here"),
+    ] {
+        let (_folder, path) = file(name, text);
+        let error = source(&path).err().unwrap().to_string();
+        assert!(error.contains(what), "{text:?}: {error}");
+    }
+    let (_folder, path) = file("t.csv", "");
+    for bytes in [&b"a,b\n1,Gr\xf6\xdfe\n"[..], b"\xff\xfea\0\n\0"] {
+        std::fs::write(&path, bytes).unwrap();
+        let error = source(&path).and_then(|table| rows(&table)).unwrap_err().to_string();
+        assert!(error.contains("iconv"), "{error}");
     }
 }
 

@@ -80,8 +80,7 @@ fn mode(name: &str) -> Result<Form> {
 
 fn read(session: &Session, output: &mut Output, file: &str) -> Result<Next> {
     let file = file.trim_matches('\'');
-    let text = std::fs::read_to_string(file).map_err(|e| Error::io(format!("cannot read '{file}'"), e))?;
-    script::run(session, &text, output)
+    script::run(session, &out::read_text(file)?, output)
 }
 
 fn tables(session: &Session, output: &Output, file: &str) -> Result<()> {

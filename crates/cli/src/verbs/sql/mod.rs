@@ -19,7 +19,7 @@ use tesselle_sql::{Session, SessionOptions};
 use crate::args::{ReadArgs, ResourceArgs};
 use crate::forms::Form;
 use crate::progress::Bar;
-use crate::{Outcome, render, signals};
+use crate::{Outcome, out, render, signals};
 
 /// Query files with SQL, join them across formats, write the result in any format
 #[derive(Debug, Args)]
@@ -152,8 +152,7 @@ impl Sql {
         match (&self.query, &self.file) {
             (Some(query), _) => return Ok(Some(query.clone())),
             (None, Some(path)) if path.as_os_str() != "-" => {
-                text = std::fs::read_to_string(path)
-                    .map_err(|e| Error::io(format!("cannot read '{}'", path.display()), e))?;
+                text = out::read_text(&path.display().to_string())?;
             }
             (None, None) if std::io::stdin().is_terminal() => return Ok(None),
             _ => {

@@ -11,6 +11,7 @@ use tesselle_sql::Session;
 use super::commands::{self, Next};
 use super::editor::Assistant;
 use super::output::Output;
+use super::script;
 use crate::out;
 use crate::words::word_in_sql;
 
@@ -63,6 +64,9 @@ fn step(session: &Session, output: &mut Output, line: &str) -> Result<Next> {
     if line.is_empty() {
         return Ok(Next::Go);
     }
+    if has_more_lines_and_commands(line) {
+        return script::run(session, line, output);
+    }
     if line.starts_with('.') {
         return commands::run(session, output, line);
     }
@@ -74,6 +78,11 @@ fn step(session: &Session, output: &mut Output, line: &str) -> Result<Next> {
     Ok(Next::Go)
 }
 
+/// Whether several lines were pasted, and one of them is a command.
+fn has_more_lines_and_commands(text: &str) -> bool {
+    text.contains('\n') && text.lines().any(|line| line.trim_start().starts_with('.'))
+}
+
 /// `$XDG_STATE_HOME/tess/sql_history`, or the same below the home folder.
 fn history_file() -> Option<std::path::PathBuf> {
     let state = std::env::var_os("XDG_STATE_HOME").map(std::path::PathBuf::from);
@@ -83,4 +92,21 @@ fn history_file() -> Option<std::path::PathBuf> {
 
 fn failed(error: ReadlineError) -> Error {
     Error::new(tesselle::ErrorKind::Io, "the shell cannot read from the terminal").source(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pasted_commands_and_statements_are_a_script() {
+        for (text, want) in [
+            (".mode line", false),
+            (".mode line\nSELECT 1;", true),
+            ("SELECT 1;\n .mode csv", true),
+            ("SELECT 1,\n2;", false),
+        ] {
+            assert_eq!(has_more_lines_and_commands(text), want, "{text}");
+        }
+    }
 }

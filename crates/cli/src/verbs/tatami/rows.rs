@@ -12,7 +12,7 @@ use tesselle::storage::Staged;
 use tesselle::tatami::{Collection, File};
 use tesselle::{Action, Driver, DriverOptions, Error, OpenOptions, Opener, Result, Scalar, StoredTypes};
 
-use crate::args::ResourceArgs;
+use crate::args::{Names, ResourceArgs};
 use crate::forms::{self, Form};
 use crate::{Outcome, out, render};
 
@@ -35,8 +35,8 @@ pub(crate) struct Lookup {
     key: String,
 
     /// Only these columns of the row [default: all]
-    #[arg(long, value_name = "A,B", value_delimiter = ',')]
-    columns: Option<Vec<String>>,
+    #[arg(long, value_name = "A,B")]
+    columns: Option<Vec<Names>>,
 }
 
 /// Print rows by their numbers
@@ -54,8 +54,8 @@ pub(crate) struct Take {
     rows: String,
 
     /// Only these columns, in this order [default: all]
-    #[arg(long, value_name = "A,B", value_delimiter = ',', conflicts_with = "blob")]
-    columns: Option<Vec<String>>,
+    #[arg(long, value_name = "A,B", conflicts_with = "blob")]
+    columns: Option<Vec<Names>>,
 
     /// Write the raw bytes of this column of a single row
     #[arg(long, value_name = "COLUMN")]
@@ -94,7 +94,8 @@ impl Lookup {
             }
             return Ok(Outcome::Fine);
         };
-        let batch = types_of(&file)?.restore(&file.take(&[row], names(self.columns.as_ref()).as_deref())?)?;
+        let columns = self.columns.as_deref().map(Names::all);
+        let batch = types_of(&file)?.restore(&file.take(&[row], names(columns.as_ref()).as_deref())?)?;
         if json {
             let values = objects(&batch)?.into_iter().next();
             let mut object = json!({ "row": row, "values": values });
@@ -137,7 +138,8 @@ impl Take {
         if let Some(column) = &self.blob {
             return self.blob(&file, column, &rows, json);
         }
-        let (types, columns) = (types_of(&file)?, names(self.columns.as_ref()));
+        let columns = self.columns.as_deref().map(Names::all);
+        let (types, columns) = (types_of(&file)?, names(columns.as_ref()));
         let mut batches = rows.chunks(AT_ONCE).map(|rows| {
             driver.check_canceled()?;
             types.restore(&file.take(rows, columns.as_deref())?)

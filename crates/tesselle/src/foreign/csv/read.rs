@@ -120,6 +120,10 @@ impl Syntax for CsvText {
         end.map(|at| skip + at + 1)
     }
 
+    fn is_open(state: &ScanState) -> bool {
+        *state == ScanState::Quoted
+    }
+
     fn names(&self, head: &[u8]) -> Result<Option<Vec<String>>, BoxError> {
         let mut reader = self.reader(self.header, head);
         if self.header {

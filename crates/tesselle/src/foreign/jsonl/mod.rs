@@ -11,6 +11,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::Schema;
 use cell::cell_writer;
+pub(crate) use read::JSON_ARRAY;
 use read::JsonText;
 use tesselle_core::storage::Staged;
 use tesselle_core::{

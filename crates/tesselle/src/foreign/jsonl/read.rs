@@ -12,6 +12,9 @@ use super::bytes::{BytesDecoder, holds_bytes};
 use super::infer::{Members, add_members, fields, join_members};
 use crate::foreign::text::{BoxError, Decode, Syntax};
 
+/// The way from a JSON array to lines.
+pub(crate) const JSON_ARRAY: &str = "write one object per line, e.g. with jq -c '.[]' FILE";
+
 /// One JSON object per line. Types are inferred from all lines, so that a late value cannot contradict them.
 pub(crate) struct JsonText;
 
@@ -32,6 +35,11 @@ impl Syntax for JsonText {
         memrchr(b'\n', window).map(|at| at + 1)
     }
 
+    fn is_open(_place: &()) -> bool {
+        // The parser refuses values that are cut off.
+        false
+    }
+
     fn names(&self, _head: &[u8]) -> Result<Option<Vec<String>>, BoxError> {
         Ok(None)
     }
@@ -40,7 +48,8 @@ impl Syntax for JsonText {
         let (mut all, mut records) = (Members::default(), 0);
         for value in serde_json::Deserializer::from_slice(block).into_iter::<Value>() {
             let value = value?;
-            add_members(&mut all, value.as_object().ok_or("a line is not an object")?);
+            let Some(object) = value.as_object() else { return Err(not_an_object(&value).into()) };
+            add_members(&mut all, object);
             records += 1;
         }
         Ok((all, records))
@@ -68,6 +77,11 @@ impl Syntax for JsonText {
         }
         Ok(Box::new(parser(wanted, rows)?))
     }
+}
+
+fn not_an_object(value: &Value) -> String {
+    let hint = if value.is_array() { JSON_ARRAY } else { "JSON lines have one object per line" };
+    format!("a line is not an object; {hint}")
 }
 
 /// The parser of columns without bytes.

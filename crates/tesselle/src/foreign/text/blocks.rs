@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use tesselle_core::driver::CancelToken;
-use tesselle_core::{Location, Result};
+use tesselle_core::{Error, Location, Result};
 
 use super::Syntax;
 
@@ -28,6 +28,13 @@ pub(super) fn blocks<S: Syntax>(
             start = at + n as u64;
         }
         at = end;
+    }
+    if S::is_open(&state) {
+        let text = format!(
+            "the {} file ends between quotes: a quote after byte {start} is not closed",
+            syntax.name()
+        );
+        return Err(Error::corrupt(text).offset(start).hint("the file was cut off, or a quote is missing"));
     }
     if start < size {
         blocks.push(start..size);

@@ -30,6 +30,9 @@ pub(crate) trait Syntax: Send + Sync + 'static {
     /// Behind the last record that ends in `window`, and where the scan is at its end. The first window begins the file.
     fn end_of_records(&self, window: &[u8], state: &mut Self::ScanState, first: bool) -> Option<usize>;
 
+    /// Whether the input ends inside a record that is not finished, such as after a quote that is never closed.
+    fn is_open(state: &Self::ScanState) -> bool;
+
     /// The names of the columns, if the first line has them.
     fn names(&self, head: &[u8]) -> Result<Option<Vec<String>>, BoxError>;
 

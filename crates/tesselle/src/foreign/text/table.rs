@@ -65,6 +65,10 @@ impl<S: Syntax> TextTable<S> {
             }));
         }
         let names = names.flatten();
+        if names.as_ref().is_some_and(Vec::is_empty) {
+            // Empty lines alone are no records.
+            all.clear();
+        }
         let mut table = Self {
             storage: joined(files, first),
             syntax: Arc::new(syntax),
@@ -132,7 +136,12 @@ fn refused(syntax: &impl Syntax, error: &BoxError, lines_before: Option<u64>) ->
         Some(before) => count_lines_on(&error.to_string(), before),
         None => error.to_string(),
     };
-    Error::corrupt(format!("the {} file cannot be read: {text}", syntax.name()))
+    let refused = Error::corrupt(format!("the {} file cannot be read: {text}", syntax.name()));
+    if text.contains("UTF-8") || text.contains("utf-8") {
+        return refused
+            .hint("convert it to UTF-8 first, e.g. with iconv -f LATIN1 (or UTF-16) -t UTF-8 FILE");
+    }
+    refused
 }
 
 /// Adds `before` to the number after each word `line`.
