@@ -251,6 +251,19 @@ impl Settings {
         let unknown = self.0.keys().find(|name| !is_known(name));
         unknown.map_or(Ok(()), |name| Err(Error::unknown_name("setting", name, known.iter().copied())))
     }
+
+    /// Refuses the settings of tensors that say how rows become cells, for an array: it has an order of its own, and
+    /// these axes.
+    pub fn expect_no_rows(&self, axes: &[String]) -> Result<()> {
+        let same = |text: &str| text.parse() == Ok(axes.len()) || text.split(',').map(str::trim).eq(axes);
+        let applies = |name: &str| self.get(name).is_some_and(|text| name == "axes" && same(text));
+        let given =
+            ["axes", "order", "fill"].into_iter().find(|name| self.get(name).is_some() && !applies(name));
+        given.map_or(Ok(()), |name| {
+            Err(Error::invalid(format!("the setting {name} is about rows, but the source is an array"))
+                .hint("leave it out: the array keeps its axes and its order"))
+        })
+    }
 }
 
 /// The name of a setting as a word that languages take as a keyword.

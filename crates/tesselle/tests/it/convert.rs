@@ -11,6 +11,7 @@ use arrow_array::{
 };
 use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field};
+use tesselle::array::MemoryArray;
 use tesselle::foreign::ArrowIpc;
 use tesselle::{
     Attribute, Convert, Difference, Driver, DriverOptions, ErrorKind, Format, Location, Opener, Settings,
@@ -689,5 +690,22 @@ fn one_column_of_an_array_keeps_its_shape() {
         run(&whole, &target, |c| c.scan(tesselle::Scan::all().columns(["b"]))).unwrap();
         let copy = Opener::new().open_table(text(&target)).unwrap();
         assert_eq!(copy.array().unwrap().shape(), [2, 3], "{to}");
+    }
+}
+
+#[test]
+fn settings_of_rows_are_refused_for_an_array() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("grid.npy");
+    let cells: Vec<f32> = (0..6).map(|i| i as f32).collect();
+    tesselle::create_array(text(&source), MemoryArray::from_slice(&cells, [2, 3]).unwrap()).write().unwrap();
+    for to in ["tet", "zarr"] {
+        let target = folder.path().join(format!("grid.{to}"));
+        for pair in ["axes=y,x", "axes=1", "order=any", "fill=0", "shape=3,2"] {
+            let error = run(&source, &target, |c| c.options(settings(&[pair]))).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Invalid, "{to} {pair}: {error}");
+            assert!(!target.exists(), "{to} {pair}");
+        }
+        run(&source, &target, |c| c.options(settings(&["axes=2", "shape=2,3"]))).unwrap();
     }
 }

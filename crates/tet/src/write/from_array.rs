@@ -54,6 +54,7 @@ impl<'a> Planned<'a> {
         let value = Field::new("value", source.dtype().arrow(), false);
         let types = check_types(NAME, [(&value, fit(value.data_type()))])?;
         let settings = SinkSettings::try_new(options, facts)?;
+        options.settings.expect_no_rows(source.axis_names())?;
         let fitted = settings.fitted(facts).with_types(types);
         let shape = source.shape().to_vec();
         if settings.shape.as_ref().is_some_and(|wanted| *wanted != shape) {

@@ -36,6 +36,18 @@ struct ChunkOptions {
 }
 
 impl ChunkOptions {
+    /// Those of a whole array.
+    fn of_array(settings: &Settings, array: &dyn ArrayView) -> Result<Self> {
+        settings.expect_no_rows(array.axis_names())?;
+        let shape = array.shape();
+        if numbers(settings, "shape")?.is_some_and(|wanted| wanted != shape) {
+            return Err(Error::invalid(format!(
+                "the array has the shape {shape:?}, which differs from the setting shape"
+            )));
+        }
+        Self::parse(settings)
+    }
+
     fn parse(settings: &Settings) -> Result<Self> {
         settings.expect_only(&SETTINGS)?;
         let compressor = match settings.get("codec") {
@@ -114,7 +126,7 @@ pub(super) fn write_array(
     options: &WriteOptions,
     driver: &Driver,
 ) -> Result<Summary> {
-    let chunking = ChunkOptions::parse(&options.settings)?;
+    let chunking = ChunkOptions::of_array(&options.settings, source)?;
     let name = options.table.as_deref().filter(|name| !name.is_empty()).unwrap_or(UNNAMED);
     if grouped(&options.settings)? {
         let inner = groups([name])?;
@@ -137,7 +149,7 @@ pub(super) fn write_arrays(request: &ArraysRequest<'_>, driver: &Driver) -> Resu
     let staged = StagedStore::try_new(location, options.overwrite)?;
     let mut all = Summary::default();
     for array in arrays {
-        let chunking = ChunkOptions::parse(&array.options(options).settings)?;
+        let chunking = ChunkOptions::of_array(&array.options(options).settings, array.array)?;
         let prefix = format!("{}/", array.name);
         let one = put_array(&staged, &prefix, &chunking, array.array, &object(&array.attributes), driver)?;
         (all.rows, all.bytes, all.pieces) =
