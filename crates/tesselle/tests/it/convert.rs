@@ -628,9 +628,15 @@ fn an_empty_table_stays_empty() {
             );
             c
         });
-        assert_eq!(done.unwrap_or_else(|error| panic!("{to}: {error}")).summary.rows, 0, "{to}");
+        let done = done.unwrap_or_else(|error| panic!("{to}: {error}"));
+        assert_eq!(done.summary.rows, 0, "{to}");
         if to == "tsfile" {
             // A series without points does not exist.
+            assert!(
+                done.lost.iter().any(|lost| lost.starts_with("column 'a': the table is empty")),
+                "{:?}",
+                done.lost
+            );
             continue;
         }
         let copy = Opener::new().open_table(text(&target)).unwrap();

@@ -388,14 +388,15 @@ impl TsFileSink {
         }
     }
 
-    /// Columns that no device has, because all their values are null.
+    /// Columns that no device has, because they have no values.
     fn series_without_points(&self) -> Vec<String> {
-        if self.rows == 0 || matches!(self.roles.devices, RowDevices::Table(..) | RowDevices::Long { .. }) {
+        if matches!(self.roles.devices, RowDevices::Table(..) | RowDevices::Long { .. }) {
             return Vec::new();
         }
         let gone = self.fields.iter().filter(|field| !self.writer.has_series(&field.name));
+        let why = if self.rows == 0 { "the table is empty" } else { "all values are null" };
         let line = |field: &FieldColumn| {
-            format!("column '{}': all values are null, and TsFile cannot store an empty series", field.name)
+            format!("column '{}': {why}, and TsFile cannot store an empty series", field.name)
         };
         gone.map(line).collect()
     }
