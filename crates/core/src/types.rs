@@ -109,7 +109,7 @@ pub fn listed_name(name: &str) -> Cow<'_, str> {
 fn parts(text: &str, mut separates: impl FnMut(char) -> bool) -> Vec<&str> {
     let (mut parts, mut start, mut is_name, mut quoted) = (Vec::new(), 0, false, false);
     for (at, c) in text.char_indices() {
-        let part = text.get(start..at).unwrap_or_default();
+        let part = &text[start..at];
         if c == '"' && (quoted || part.trim().is_empty() || is_name && part.ends_with('"')) {
             (is_name, quoted) = (true, !quoted);
         } else if !quoted && separates(c) {
@@ -117,7 +117,7 @@ fn parts(text: &str, mut separates: impl FnMut(char) -> bool) -> Vec<&str> {
             (start, is_name) = (at + c.len_utf8(), false);
         }
     }
-    parts.push(text.get(start..).unwrap_or_default());
+    parts.push(&text[start..]);
     parts
 }
 
