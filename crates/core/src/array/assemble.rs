@@ -11,8 +11,8 @@ use crate::selection::Region;
 
 /// Reads of at most this many bytes run on the calling thread: waking others takes longer.
 const SMALL: usize = 64 << 10;
-/// Reads of one raw tile run on the calling thread up to this many bytes.
-const SMALL_TILE: usize = 1 << 20;
+/// Cells that are only copied run on the calling thread up to this many bytes.
+const SMALL_COPY: usize = 1 << 20;
 /// Up to this many tiles per thread are shared among the threads one by one.
 const TILES_EACH: usize = 8;
 
@@ -63,8 +63,8 @@ fn read(array: &dyn ArrayView, region: &Region, dst: &mut [u8], driver: &Driver,
     let banded = shape.iter().position(|n| *n > 1).unwrap_or(shape.len().saturating_sub(1));
     // Other tiles would be fetched once for each of their parts.
     let cuts_tiles = array.is_raw();
-    let is_one_tile = grid.count() == Some(1) && !(cuts_tiles && dst.len() > SMALL_TILE);
-    if here || dst.len() <= SMALL || is_one_tile {
+    let is_alone = if cuts_tiles { dst.len() <= SMALL_COPY } else { grid.count() == Some(1) };
+    if here || dst.len() <= SMALL || is_alone {
         let first = vec![0; shape.len()];
         let tiles = grid.combinations(0..shape.len());
         return job.fill(tiles, Target { first: &first, shape: &shape }, dst, &mut Scratch::default().0);

@@ -186,7 +186,12 @@ impl BoxCopy {
         if self.run < shortest || self.run_count() > MOST_RUNS {
             return None;
         }
-        split_runs(&[self], dst)?.pop()
+        let mut runs = Vec::with_capacity(self.run_count());
+        let mut rest = Rest { bytes: dst, at: 0 };
+        for (src, place) in self.run_positions() {
+            runs.push((src, rest.split(place, self.run)?));
+        }
+        Some(runs)
     }
 
     /// How many runs the box has.
@@ -203,14 +208,18 @@ impl BoxCopy {
             inside <= self.run
         });
         let outer = self.axes.get(..self.axes.len() - inner.count()).unwrap_or_default();
-        (0..self.run_count()).map(move |number| {
+        let (innermost, outer) =
+            outer.split_last().map_or((None, outer), |(last, others)| (Some(last), others));
+        let rows = innermost.map_or(1, |axis| axis.len);
+        (0..self.run_count().checked_div(rows).unwrap_or(0)).flat_map(move |number| {
             let (mut src, mut place, mut left) = (0, self.dst_start, number);
             for axis in outer.iter().rev() {
                 let position = left % axis.len;
                 (src, place) = (src + position * axis.src, place + position * axis.dst);
                 left /= axis.len;
             }
-            (src, place)
+            let (src_step, place_step) = innermost.map_or((0, 0), |axis| (axis.src, axis.dst));
+            (0..rows).map(move |row| (src + row * src_step, place + row * place_step))
         })
     }
 
@@ -294,15 +303,29 @@ pub(crate) fn split_runs<'d>(copies: &[&BoxCopy], dst: &'d mut [u8]) -> Option<V
     all.sort_by_key(|(place, ..)| *place);
     let mut split: Vec<Vec<Run<'d>>> =
         copies.iter().map(|copy| Vec::with_capacity(copy.run_count())).collect();
-    let (mut rest, mut at) = (dst, 0);
+    let mut rest = Rest { bytes: dst, at: 0 };
     for (place, number, src) in all {
-        let len = copies.get(number)?.run;
-        let (_, after) = std::mem::take(&mut rest).split_at_mut_checked(place.checked_sub(at)?)?;
-        let (run, after) = after.split_at_mut_checked(len)?;
-        (rest, at) = (after, place + len);
+        let run = rest.split(place, copies.get(number)?.run)?;
         split.get_mut(number)?.push((src, run));
     }
     Some(split)
+}
+
+/// What is left of a destination.
+struct Rest<'d> {
+    bytes: &'d mut [u8],
+    /// Where it starts.
+    at: usize,
+}
+
+impl<'d> Rest<'d> {
+    /// Splits off the `len` bytes from position `place` on, and drops what is before them.
+    fn split(&mut self, place: usize, len: usize) -> Option<&'d mut [u8]> {
+        let (_, after) = std::mem::take(&mut self.bytes).split_at_mut_checked(place.checked_sub(self.at)?)?;
+        let (run, after) = after.split_at_mut_checked(len)?;
+        (self.bytes, self.at) = (after, place + len);
+        Some(run)
+    }
 }
 
 /// Fills a buffer with copies of one cell.
