@@ -41,6 +41,7 @@ pub(crate) fn word(action: &Action) -> String {
         Action::InPlace => "--in-place".to_owned(),
         Action::Append => "'tess append'".to_owned(),
         Action::Delete => "'tess tsfile delete', 'tess tiledb delete' or 'tess tatami delete'".to_owned(),
+        Action::Register(name) => format!("'--table {name}=FILE'"),
         other => other.neutral(),
     }
 }

@@ -65,6 +65,8 @@ pub enum Action {
     Append,
     /// Mark rows of an existing table as deleted.
     Delete,
+    /// Make a table of this name known to a query.
+    Register(String),
 }
 
 impl Action {
@@ -106,6 +108,7 @@ impl Action {
             Self::InPlace => "in-place repair".to_owned(),
             Self::Append => "append".to_owned(),
             Self::Delete => "the deletion of its format".to_owned(),
+            Self::Register(name) => format!("a table that is registered as '{name}'"),
         }
     }
 }

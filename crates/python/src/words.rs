@@ -36,6 +36,7 @@ pub(crate) fn word(action: &Action) -> String {
         Action::Deleted => "deleted=True".to_owned(),
         Action::InPlace => "'python -m tesselle repair --in-place'".to_owned(),
         Action::Delete => "'python -m tesselle FORMAT delete'".to_owned(),
+        Action::Register(name) => format!("tesselle.sql(…, {name}=TABLE)"),
         other => other.neutral(),
     }
 }

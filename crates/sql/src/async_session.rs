@@ -11,10 +11,10 @@ use datafusion::execution::SendableRecordBatchStream;
 use datafusion::logical_expr::{LogicalPlan, Statement as PlanStatement};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::prelude::SessionContext;
-use datafusion::sql::parser::{DFParser, Statement};
+use datafusion::sql::parser::{DFParserBuilder, Statement};
 use futures::StreamExt as _;
 use tesselle::driver::CancelToken;
-use tesselle::{Driver, DriverOptions, Error, ErrorKind, Result, Table, Uri};
+use tesselle::{Action, Driver, DriverOptions, Error, ErrorKind, Result, Table, Uri};
 
 use crate::answer::AnswerStream;
 use crate::context;
@@ -25,7 +25,7 @@ use crate::interrupt::Interrupt;
 use crate::options::SessionOptions;
 use crate::parts;
 use crate::provider::TesselleTable;
-use crate::statement::{created, prepare};
+use crate::statement::{Inserted, created, inserted, prepare, tokens};
 use crate::tables::Tables;
 
 /// Runs statements on the tokio runtime of the caller, as many at once as the caller awaits.
@@ -186,7 +186,9 @@ impl AsyncSession {
 
     /// Reads statements, without running them. Clauses that would be ignored are refused.
     pub fn parse(&self, sql: &str) -> Result<Vec<Statement>> {
-        let mut statements = DFParser::parse_sql(sql).map(Vec::from).map_err(ours)?;
+        let parser = DFParserBuilder::new(tokens(sql)?).build();
+        let statements = parser.and_then(|mut parser| parser.parse_statements());
+        let mut statements = statements.map(Vec::from).map_err(ours)?;
         let state = self.context.state();
         let is_scalar = |name: &str| state.scalar_functions().contains_key(name);
         for statement in &mut statements {
@@ -241,14 +243,37 @@ impl AsyncSession {
         interrupt: &Interrupt,
     ) -> Result<LogicalPlan> {
         let state = self.context.state();
+        let inserted = inserted(&statement);
         let plan = async {
             let created = created(&statement);
             let own = created.iter().map(String::as_str);
             self.tables.open(names.iter().map(TableReference::table).chain(own)).await;
             state.statement_to_plan(statement).await
         };
-        let plan = interrupt.or(plan).await?;
-        plan.map_err(|error| self.explained(names, error))
+        match interrupt.or(plan).await? {
+            Ok(plan) => Ok(plan),
+            Err(error) => match inserted {
+                Some(inserted) if error.to_string().contains(OTHER_COUNT) => {
+                    interrupt.or(self.other_count(inserted)).await?
+                }
+                _ => Err(self.explained(names, error)),
+            },
+        }
+    }
+
+    /// The error for an INSERT of rows with more or fewer columns than it fills.
+    async fn other_count(&self, inserted: Inserted) -> Result<LogicalPlan> {
+        let Inserted { table, columns, rows } = inserted;
+        let wanted = match columns {
+            0 => self.context.table_provider(table.as_str()).await.map_err(ours)?.schema().fields().len(),
+            named => named,
+        };
+        let rows = self.context.state().statement_to_plan(rows).await.map_err(ours)?;
+        let given = rows.schema().fields().len();
+        let columns = |n: usize| if n == 1 { "1 column".to_owned() } else { format!("{n} columns") };
+        let message =
+            format!("INSERT fills {} of table '{table}', but the rows have {given}", columns(wanted));
+        Err(Error::invalid(message).hint("name the columns to fill: INSERT INTO t (a, b) SELECT …"))
     }
 
     async fn execute(
@@ -317,7 +342,10 @@ impl AsyncSession {
         match unknown {
             None => other.unwrap_or_else(|| ours(error)),
             Some(name) if known.is_empty() => Error::not_found(format!("table '{name}' does not exist"))
-                .hint("quote a file name, as in FROM 'run.tet', or register a file under this name"),
+                .suggest(
+                    "quote a file name, as in FROM 'run.tet', or name a table: {}",
+                    [Action::Register(name.to_string())],
+                ),
             Some(name) => Error::unknown_name("table", name, known.iter().map(String::as_str)),
         }
     }
@@ -381,6 +409,9 @@ impl AsyncSession {
         Ok(rows)
     }
 }
+
+/// What the planner states about an INSERT of a query with more or fewer columns than it fills.
+const OTHER_COUNT: &str = "Column count doesn't match insert query";
 
 /// The error for input without a statement.
 pub(crate) fn no_statement() -> Error {

@@ -42,7 +42,8 @@ pub fn condition(text: &str) -> Result<Predicate> {
         Error::invalid(format!("the condition '{text}' cannot be read: {message}"))
             .hint("write it as after WHERE in SQL, e.g. \"time\" >= '2025-02-10' AND name LIKE 'a%'")
     };
-    let mut parser = Parser::new(&GenericDialect {}).try_with_sql(text).map_err(|e| wrong(&e))?;
+    let tokens = statement::tokens(text).map_err(|e| wrong(&e))?;
+    let mut parser = Parser::new(&GenericDialect {}).with_tokens_with_locations(tokens);
     let expr = parser.parse_expr().map_err(|e| wrong(&e))?;
     if parser.peek_token().token != datafusion::sql::sqlparser::tokenizer::Token::EOF {
         return Err(wrong(&format!("'{}' is not expected", parser.peek_token())));

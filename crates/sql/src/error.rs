@@ -158,6 +158,7 @@ fn refused(text: &str) -> Error {
         .or_else(|| not_dropped(&text))
         .or_else(|| unplanned(&text))
         .or_else(|| same_name(&text))
+        .or_else(|| uneven_values(&text))
         .or_else(|| not_grouped(&text));
     known.unwrap_or_else(|| Error::invalid(without_dump(&text)))
 }
@@ -241,6 +242,17 @@ fn same_name(text: &str) -> Option<Error> {
         Error::invalid(format!("two columns of the result have the same name: {one} and {other}"))
             .hint("rename one of them with AS"),
     )
+}
+
+/// The error for a row of VALUES with more or fewer values than others, or than the columns that an INSERT fills.
+fn uneven_values(text: &str) -> Option<Error> {
+    let rest = text.strip_prefix("Inconsistent data length across values list: got ")?;
+    let (given, rest) = rest.split_once(" values in row ")?;
+    let (row, wanted) = rest.split_once(" but expected ")?;
+    let row = row.parse::<u64>().ok()?.checked_add(1)?;
+    let values = |n: &str| if n == "1" { "1 value".to_owned() } else { format!("{n} values") };
+    let (given, wanted) = (values(given), wanted.trim_end());
+    Some(Error::invalid(format!("row {row} of VALUES has {given}, expected {wanted}")))
 }
 
 /// The error for an expression that the engine reads, and has no plan for.

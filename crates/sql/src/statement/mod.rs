@@ -3,6 +3,7 @@
 //! The planner drops clauses that it has no plan for. Here they are refused by name, so that no statement returns
 //! an answer to another question; a few that have an exact equivalent are rewritten into it.
 
+mod numbers;
 mod refuse;
 mod rewrite;
 mod titles;
@@ -11,9 +12,11 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::parser::{CopyToSource, Statement};
 use datafusion::sql::sqlparser::ast::{
-    Expr, Query, Select, Statement as SqlStatement, TableFactor, VisitMut, VisitorMut,
+    Expr, Query, Select, Statement as SqlStatement, TableFactor, TableObject, VisitMut, VisitorMut,
 };
 use tesselle::{Error, Result};
+
+pub(crate) use self::numbers::tokens;
 
 /// Checks a statement and rewrites clauses of other dialects. `is_scalar` distinguishes functions of one row from
 /// aggregates.
@@ -65,6 +68,24 @@ pub(crate) fn created(statement: &Statement) -> Option<String> {
     };
     let ident = name.0.last()?.as_ident()?;
     Some(if ident.quote_style.is_some() { ident.value.clone() } else { ident.value.to_ascii_lowercase() })
+}
+
+/// An INSERT of the rows of a query.
+pub(crate) struct Inserted {
+    pub(crate) table: String,
+    /// How many columns it names; 0 for all.
+    pub(crate) columns: usize,
+    pub(crate) rows: Statement,
+}
+
+/// The rows that a statement inserts.
+pub(crate) fn inserted(statement: &Statement) -> Option<Inserted> {
+    let Statement::Statement(statement) = statement else { return None };
+    let SqlStatement::Insert(insert) = &**statement else { return None };
+    let TableObject::TableName(table) = &insert.table else { return None };
+    let rows = SqlStatement::Query(insert.source.clone()?);
+    let (table, columns) = (table.to_string(), insert.columns.len());
+    Some(Inserted { table, columns, rows: Statement::Statement(Box::new(rows)) })
 }
 
 /// Groups the parts of a condition as SQL does.
