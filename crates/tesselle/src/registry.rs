@@ -1,5 +1,7 @@
 //! The formats of this build. Nothing else matches on a format.
 
+use std::sync::Arc;
+
 use tesselle_core::{Action, Confidence, Error, Format, Location, Probe, Result};
 
 use crate::compression::Compression;
@@ -82,12 +84,24 @@ pub(crate) fn best(probe: &Probe) -> Option<(&'static dyn Format, Confidence)> {
 /// The format at a location, by content first and by name second.
 pub fn detect(location: &Location) -> Result<&'static dyn Format> {
     if !location.exists()? && !location.storage().recover(location.path())? {
-        return Err(Error::missing(location.path()));
+        return Err(missing(location));
     }
     let probe = Probe::of(location)?;
     let found = best(&probe).map(|(format, _)| format);
     let of_pipe = || if location.storage().is_pipe() { text_in(&probe.head) } else { None };
     found.or_else(of_pipe).ok_or_else(|| unrecognized(&probe).file(location.path()))
+}
+
+/// The error for a location that does not exist, with the most similar name next to it. A store with latency is not asked for
+/// names.
+pub(crate) fn missing(location: &Location) -> Error {
+    if location.storage().hints().concurrency > 1 {
+        return Error::missing(location.path());
+    }
+    let here = || Location::new(Arc::clone(location.storage()), ".");
+    let entries = location.parent().unwrap_or_else(here).list().unwrap_or_default();
+    let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
+    Error::missing_among(location.path(), &names)
 }
 
 /// The format of a location, if it is certain and not this one. Text files are recognized only by name.

@@ -139,6 +139,17 @@ fn arrays_of_groups_are_tables_of_info_and_their_tiles_are_chunks() {
 }
 
 #[test]
+fn a_missing_file_comes_with_a_similar_name_next_to_it() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("run.tet"), "").unwrap();
+    let missing = folder.path().join("rum.tet");
+    for verb in ["info", "cat", "verify", "sketch"] {
+        let out = tess(&[verb, missing.to_str().unwrap()]);
+        assert!(text(&out.stderr).contains("did you mean 'run.tet'?"), "{verb}: {}", text(&out.stderr));
+    }
+}
+
+#[test]
 fn a_missing_file_is_named_once_in_words_and_as_data() {
     for verb in ["info", "cat", "search"] {
         let more: &[&str] = if verb == "search" { &["word"] } else { &[] };

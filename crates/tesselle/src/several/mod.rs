@@ -122,13 +122,9 @@ fn mixed(one: &str, other: &str) -> Error {
         .hint("narrow the pattern, e.g. to *.tet")
 }
 
-/// The error for a missing file, with a suggestion of a similar name.
+/// The error for a missing file.
 fn missing(path: &str) -> Error {
-    let folder = Location::local(path).ok().and_then(|l| l.parent());
-    let folder = folder.map_or_else(|| Location::local("."), Ok);
-    let entries = folder.and_then(|folder| folder.list()).unwrap_or_default();
-    let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
-    Error::missing_among(path, &names)
+    Location::local(path).map_or_else(|_| Error::missing(path), |location| registry::missing(&location))
 }
 
 #[cfg(all(test, feature = "text"))]
