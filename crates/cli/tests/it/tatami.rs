@@ -181,7 +181,7 @@ fn a_segment_is_built_searched_and_pruned() {
     assert!(shown.contains("stone 11") && shown.contains("https://example.org/011"), "{shown}");
     assert_eq!(fine(&["search", path(&segment), "nowhere"]), "no documents match\n");
     assert_eq!(titles(&search(&["!!!"])), Vec::<String>::new());
-    for empty in ["+", "-", "\"\""] {
+    for empty in ["+", "-", "\"\"", "~", "^", "*", ":", "title:~"] {
         assert_eq!(refused(&["search", path(&segment), empty]), (2, "invalid_call".into()), "{empty}");
     }
     // What the terminal shows of a body is in the report too.
@@ -193,6 +193,27 @@ fn a_segment_is_built_searched_and_pruned() {
     assert!(titles(&search(&["river", "-k", "50"])).iter().all(|t| t != "river 0"));
     assert_eq!(refused(&["tatami", "delete", path(&segment)]).0, 2);
     assert_eq!(refused(&["search", path(&table), "river"]), (1, "not_search_segment".into()));
+}
+
+#[test]
+fn a_table_without_rows_becomes_a_segment_without_documents() {
+    let folder = tempfile::tempdir().unwrap();
+    let (table, segment) = (folder.path().join("none.csv"), folder.path().join("none.tatami"));
+    std::fs::write(&table, "id,title,body\n").unwrap();
+    let built = json_of(&[
+        "index",
+        path(&table),
+        path(&segment),
+        "--text",
+        "title,body",
+        "--id",
+        "id",
+        "--stored",
+        "title",
+    ]);
+    assert_eq!(built["documents"], 0);
+    assert_eq!(fine(&["search", path(&segment), "river"]), "no documents match\n");
+    fine(&["verify", "--deep", path(&segment)]);
 }
 
 #[test]

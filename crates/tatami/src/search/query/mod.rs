@@ -15,7 +15,7 @@ use tesselle_core::{Error, Result};
 use super::analyzer;
 
 /// The marks that need a word.
-const MARKS: [char; 5] = ['+', '-', '"', '(', ')'];
+const MARKS: [char; 9] = ['+', '-', '"', '(', ')', '~', '*', '^', ':'];
 
 const ADD_A_WORD: &str = "add at least one word to search for";
 

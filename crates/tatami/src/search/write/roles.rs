@@ -173,7 +173,9 @@ fn check_string(field: &Field) -> Result<()> {
     let is_text = |data_type: &DataType| {
         matches!(
             data_type,
-            DataType::Utf8
+            // A column without values has no type in a text file.
+            DataType::Null
+                | DataType::Utf8
                 | DataType::LargeUtf8
                 | DataType::Utf8View
                 | DataType::Binary
