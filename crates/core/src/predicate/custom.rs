@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::{BooleanArray, RecordBatch};
 
+use super::Predicate;
 use crate::error::{Error, Result};
 
 /// A condition over rows that [`Predicate`](super::Predicate) cannot express itself. Its `Display` is its source.
@@ -14,6 +15,12 @@ pub trait Condition: Send + Sync + fmt::Debug + fmt::Display {
 
     /// True, false or null for each row; `batch` has at least the columns it needs.
     fn evaluate(&self, batch: &RecordBatch) -> Result<BooleanArray>;
+
+    /// A predicate without custom conditions that is true wherever this one is true, now and later. A condition that learns
+    /// while a scan runs excludes more with every call; the default is one that knows of none.
+    fn implied(&self) -> Option<Predicate> {
+        None
+    }
 }
 
 /// A shared [`Condition`]; two are equal if their strings are.

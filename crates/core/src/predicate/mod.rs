@@ -172,6 +172,17 @@ impl Predicate {
         }
     }
 
+    /// What its custom conditions imply by now, for a task that starts: a plan has it from the time when it was made only.
+    /// `None` if they exclude nothing.
+    pub fn learned(&self) -> Option<Self> {
+        let implied = self.conjuncts().into_iter().filter_map(|part| match part {
+            Self::Custom(custom) => custom.condition().implied(),
+            _ => None,
+        });
+        let parts: Vec<Self> = implied.filter(|implied| *implied != Self::Always(true)).collect();
+        (!parts.is_empty()).then_some(Self::And(parts))
+    }
+
     /// Replaces the custom conditions by what `read` makes of their sources: what arrives from
     /// another process has the source only.
     pub fn resolve(self, read: &dyn Fn(&str) -> Result<Self>) -> Result<Self> {

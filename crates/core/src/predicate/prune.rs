@@ -78,6 +78,27 @@ impl Predicate {
         self.judged(judge, false)
     }
 
+    /// The predicate for the rows of a piece with these `bounds`: true for the same rows, without the conditions that the
+    /// bounds decide, so that the columns of the others are all that has to be read.
+    #[must_use]
+    pub fn within(&self, bounds: &dyn Fn(&str) -> Option<ColumnBounds>) -> Self {
+        match self.verdict(bounds) {
+            Verdict::Never => return Self::Always(false),
+            Verdict::Always => return Self::Always(true),
+            Verdict::Maybe => {}
+        }
+        let rest = |parts: &[Self], decided: bool| -> Vec<Self> {
+            let parts = parts.iter().map(|part| part.within(bounds));
+            parts.filter(|part| *part != Self::Always(decided)).collect()
+        };
+        match self {
+            Self::And(parts) => Self::And(rest(parts, true)),
+            Self::Or(parts) => Self::Or(rest(parts, false)),
+            // A condition that is never true may be unknown, and so may its negation.
+            other => other.clone(),
+        }
+    }
+
     /// The verdict on `self`, or on `NOT self`. The negation is pushed down to the leaves: a row where a comparison is
     /// unknown passes neither it nor its opposite, so verdicts on comparisons cannot be inverted.
     fn judged(&self, judge: &dyn Fn(&str, Leaf<'_>) -> Verdict, negated: bool) -> Verdict {
@@ -184,6 +205,21 @@ mod tests {
             ("x = NULL", Verdict::Never),
         ] {
             assert_eq!(verdict(text, &b), want, "{text}");
+        }
+    }
+
+    #[test]
+    fn within_bounds_only_the_open_conditions_remain() {
+        let bounds = |name: &str| (name == "x").then(|| ColumnBounds::range(10_i64, 20_i64));
+        for (text, want) in [
+            ("y > 5 OR (y = 5 AND x < 10)", "(\"y\" > 5)"),
+            ("y > 5 AND x < 21", "(\"y\" > 5)"),
+            ("y > 5 AND x < 15", "(\"y\" > 5) AND (\"x\" < 15)"),
+            ("y > 5 AND x < 10", "FALSE"),
+            ("y > 5 OR x < 21", "TRUE"),
+            ("NOT (y > 5 OR x = 9)", "NOT ((\"y\" > 5) OR (\"x\" = 9))"),
+        ] {
+            assert_eq!(text.parse::<Predicate>().unwrap().within(&bounds).to_string(), want, "{text}");
         }
     }
 

@@ -191,7 +191,10 @@ impl ScanExec {
     /// The scan with filters that other operators learn while the plan runs.
     fn listen(&self, filters: &[Arc<dyn PhysicalExpr>]) -> Option<Self> {
         let mut dynamic = self.work.dynamic().to_vec();
-        let own = filters.iter().filter_map(|filter| Pushed::dynamic(filter, &self.request.schema));
+        let schema = self.table.schema();
+        let own = filters
+            .iter()
+            .filter_map(|filter| Pushed::dynamic(filter, &self.request.schema, Arc::clone(&schema)));
         dynamic.extend(own.take_while(|_| self.takes_filters()));
         (dynamic.len() > self.work.dynamic().len()).then(|| self.planned_later(dynamic))
     }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arrow_array::cast::AsArray;
 use arrow_array::{BooleanArray, RecordBatch};
 use arrow_buffer::BooleanBuffer;
-use arrow_schema::Schema;
+use arrow_schema::{Schema, SchemaRef};
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::ColumnarValue;
 use datafusion::physical_expr::PhysicalExpr;
@@ -17,6 +17,7 @@ use datafusion::physical_expr_common::physical_expr::snapshot_generation;
 use tesselle::core::{Condition, Custom};
 use tesselle::{Error, Predicate, Result};
 
+use super::current::current;
 use crate::error::ours;
 
 /// Rows after which an optional filter is judged.
@@ -29,8 +30,18 @@ pub(super) struct Pushed {
     /// The same over a batch of its columns only.
     own: Arc<dyn PhysicalExpr>,
     columns: Vec<String>,
-    /// For a filter that another operator applies as well: whether it is worth its time.
-    trial: Option<Arc<Mutex<Trial>>>,
+    /// For a filter that another operator applies as well, and that changes.
+    learning: Option<Arc<Learning>>,
+}
+
+/// A filter that changes while the plan runs.
+struct Learning {
+    /// The columns of the table.
+    schema: SchemaRef,
+    /// Whether the filter is worth its time.
+    trial: Mutex<Trial>,
+    /// What it implied in a generation.
+    implied: Mutex<Option<(u64, Option<Predicate>)>>,
 }
 
 /// How many rows a filter lets pass.
@@ -56,12 +67,14 @@ impl Pushed {
         let indices: Vec<usize> = columns.iter().map(Column::index).collect();
         let own = reassign_expr_columns(Arc::clone(expr), &schema.project(&indices).ok()?).ok()?;
         let columns = columns.iter().map(|column| column.name().to_owned()).collect();
-        Some(Self { expr: Arc::clone(expr), own, columns, trial: None })
+        Some(Self { expr: Arc::clone(expr), own, columns, learning: None })
     }
 
-    /// A filter that changes while the plan runs, and that another operator applies as well.
-    pub(super) fn dynamic(expr: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option<Self> {
-        Some(Self { trial: Some(Arc::default()), ..Self::new(expr, schema)? })
+    /// A filter that changes while the plan runs, and that another operator applies as well; `table` is the schema of the
+    /// whole table.
+    pub(super) fn dynamic(expr: &Arc<dyn PhysicalExpr>, schema: &Schema, table: SchemaRef) -> Option<Self> {
+        let learning = Learning { schema: table, trial: Mutex::default(), implied: Mutex::default() };
+        Some(Self { learning: Some(Arc::new(learning)), ..Self::new(expr, schema)? })
     }
 
     /// The filter, over the columns of the scan.
@@ -107,7 +120,7 @@ impl Condition for Pushed {
     }
 
     fn evaluate(&self, batch: &RecordBatch) -> Result<BooleanArray> {
-        let Some(trial) = &self.trial else { return self.value(batch) };
+        let Some(Learning { trial, .. }) = self.learning.as_deref() else { return self.value(batch) };
         let generation = snapshot_generation(&self.own);
         {
             let mut trial = trial.lock().unwrap_or_else(PoisonError::into_inner);
@@ -123,6 +136,20 @@ impl Condition for Pushed {
         trial.seen += passed.len() as u64;
         trial.passed += passed.true_count() as u64;
         Ok(passed)
+    }
+
+    fn implied(&self) -> Option<Predicate> {
+        let Learning { schema, implied, .. } = self.learning.as_deref()?;
+        let generation = snapshot_generation(&self.own);
+        let mut implied = implied.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*implied {
+            Some((known, predicate)) if *known == generation => predicate.clone(),
+            _ => {
+                let now = current(&self.expr, schema);
+                *implied = Some((generation, now.clone()));
+                now
+            }
+        }
     }
 }
 

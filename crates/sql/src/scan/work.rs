@@ -108,8 +108,8 @@ impl Work {
         cheap.filter(|part| self.table.pushdown(part) != Pushdown::Exact).cloned()
     }
 
-    /// The scan with the filters of other operators: as predicates that prune, and as conditions if the table applies
-    /// conditions to its rows. Those that it does not apply come with it.
+    /// The scan with the filters of other operators: as predicates that prune, and as conditions, from which its tasks learn
+    /// what prunes later. Those that the table does not apply to its rows come with it.
     fn narrowed(&self) -> (Scan, Option<Predicate>) {
         let scan = self.request.scan.clone();
         let mut parts: Vec<Predicate> = scan.predicate.iter().cloned().collect();
@@ -120,8 +120,14 @@ impl Work {
             .iter()
             .map(Pushed::predicate)
             .partition(|condition| self.table.pushdown(condition) == Pushdown::Exact);
-        let left = if left.is_empty() { left } else { self.cheap_tests().chain(left).collect() };
         parts.extend(own);
+        // Next to a condition that the table does not apply, it may not apply those that nothing else does.
+        let is_applied = |predicate: &Predicate| self.table.pushdown(predicate) == Pushdown::Exact;
+        if !self.request.scan.predicate.as_ref().is_some_and(is_applied) {
+            let asked = left.iter().filter(|condition| self.table.pushdown(condition) == Pushdown::Inexact);
+            parts.extend(asked.cloned());
+        }
+        let left = if left.is_empty() { left } else { self.cheap_tests().chain(left).collect() };
         let all = |parts: Vec<Predicate>| (!parts.is_empty()).then_some(Predicate::And(parts));
         (scan.with_predicate(all(parts)), all(left))
     }

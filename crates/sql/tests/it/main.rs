@@ -13,3 +13,4 @@ mod pushdown;
 mod slt;
 mod statements;
 mod support;
+mod topk;

@@ -36,7 +36,14 @@ pub(crate) fn plan(file: &File, scan: &Scan) -> Result<Plan> {
         Some(predicate) => tests(predicate, index, &file.footer().schema.fields)?,
         None => Vec::new(),
     };
-    let wanted = Wanted { projection, filter, tests: tests.into(), batch_rows: scan.batch_rows };
+    let learning = scan.predicate.as_ref().filter(|predicate| predicate.has_custom());
+    let wanted = Wanted {
+        projection,
+        filter,
+        tests: tests.into(),
+        learning: learning.cloned().map(Arc::new),
+        batch_rows: scan.batch_rows,
+    };
     let live = file.live()?;
     let mut plan = Plan::empty();
     let mut left = scan.limit.unwrap_or(u64::MAX);
@@ -123,6 +130,12 @@ fn survivors(file: &File, predicate: Option<&Predicate>) -> HashMap<usize, Survi
     }
     narrow_by_page_index(file, predicate, &mut left);
     left
+}
+
+/// Whether a row group can have a matching row by what the conditions of `predicate` have learned since the scan was planned.
+pub(super) fn may_match(file: &File, entry: &RowGroup, predicate: &Predicate) -> bool {
+    let evidence = GroupEvidence { file, entry, blooms: None };
+    predicate.learned().is_none_or(|learned| verdict(&learned, &evidence) != Verdict::Never)
 }
 
 /// The footer and the fetched filters of one row group, for pruning.

@@ -34,39 +34,9 @@ impl LogicalTable {
         self.logical.types.contains_key(column)
     }
 
-    fn touches(&self, predicate: &Predicate) -> bool {
-        predicate.columns().into_iter().any(|column| self.is_stored(column))
-    }
-
     /// The predicate for the stored columns, true for the same rows.
     fn stored(&self, predicate: &Predicate) -> Predicate {
-        if !self.touches(predicate) {
-            return predicate.clone();
-        }
-        let equal = |column: &str, op: Comparison, value: &Scalar| {
-            let own = self.logical.types.get(column)?;
-            let stored = self.inner.schema();
-            stored_condition(column, op, value, own, stored.field_with_name(column).ok()?.data_type())
-        };
-        let known = match predicate {
-            Predicate::And(parts) => {
-                Some(Predicate::And(parts.iter().map(|part| self.stored(part)).collect()))
-            }
-            Predicate::Or(parts) => Some(Predicate::Or(parts.iter().map(|part| self.stored(part)).collect())),
-            Predicate::Not(inner) => Some(Predicate::Not(Box::new(self.stored(inner)))),
-            Predicate::Always(_) | Predicate::IsNull { .. } => Some(predicate.clone()),
-            Predicate::Compare { column, op, value } => equal(column, *op, value),
-            Predicate::In { column, values } => {
-                let each = values.iter().map(|value| equal(column, Comparison::Eq, value));
-                each.collect::<Option<Vec<_>>>().map(|each| one_of(column, each))
-            }
-            Predicate::Custom(_) => None,
-        };
-        known.unwrap_or_else(|| {
-            let columns = predicate.columns().into_iter().map(str::to_owned).collect();
-            let logical = Arc::clone(&self.logical);
-            Predicate::Custom(Custom::new(OnRestored { predicate: predicate.clone(), columns, logical }))
-        })
+        stored(&self.logical, &self.inner.schema(), predicate)
     }
 
     /// Bounds of the stored values are those of the restored ones only if both types have the same order.
@@ -90,6 +60,35 @@ impl LogicalTable {
     }
 }
 
+/// The predicate for the columns as `schema` stores them, true for the same rows.
+fn stored(logical: &Arc<Logical>, schema: &SchemaRef, predicate: &Predicate) -> Predicate {
+    if !predicate.columns().into_iter().any(|column| logical.types.contains_key(column)) {
+        return predicate.clone();
+    }
+    let equal = |column: &str, op: Comparison, value: &Scalar| {
+        let own = logical.types.get(column)?;
+        stored_condition(column, op, value, own, schema.field_with_name(column).ok()?.data_type())
+    };
+    let all = |parts: &[Predicate]| parts.iter().map(|part| stored(logical, schema, part)).collect();
+    let known = match predicate {
+        Predicate::And(parts) => Some(Predicate::And(all(parts))),
+        Predicate::Or(parts) => Some(Predicate::Or(all(parts))),
+        Predicate::Not(inner) => Some(Predicate::Not(Box::new(stored(logical, schema, inner)))),
+        Predicate::Always(_) | Predicate::IsNull { .. } => Some(predicate.clone()),
+        Predicate::Compare { column, op, value } => equal(column, *op, value),
+        Predicate::In { column, values } => {
+            let each = values.iter().map(|value| equal(column, Comparison::Eq, value));
+            each.collect::<Option<Vec<_>>>().map(|each| one_of(column, each))
+        }
+        Predicate::Custom(_) => None,
+    };
+    known.unwrap_or_else(|| {
+        let columns = predicate.columns().into_iter().map(str::to_owned).collect();
+        let (logical, schema) = (Arc::clone(logical), Arc::clone(schema));
+        Predicate::Custom(Custom::new(OnRestored { predicate: predicate.clone(), columns, logical, schema }))
+    })
+}
+
 /// One of these conditions on a column: a list of values, if all are equalities.
 fn one_of(column: &str, conditions: Vec<Predicate>) -> Predicate {
     let value = |condition: &Predicate| match condition {
@@ -106,6 +105,8 @@ struct OnRestored {
     predicate: Predicate,
     columns: Vec<String>,
     logical: Arc<Logical>,
+    /// The stored columns.
+    schema: SchemaRef,
 }
 
 impl fmt::Display for OnRestored {
@@ -124,6 +125,13 @@ impl Condition for OnRestored {
         let tested = self.columns.iter().filter_map(|name| schema.index_of(name).ok());
         let tested = batch.project(&tested.collect::<Vec<_>>())?;
         self.predicate.evaluate(&self.logical.restore(&tested)?)
+    }
+
+    fn implied(&self) -> Option<Predicate> {
+        let stored = stored(&self.logical, &self.schema, &self.predicate.learned()?);
+        let plain = stored.conjuncts().into_iter().filter(|part| !part.has_custom()).cloned();
+        let plain: Vec<Predicate> = plain.collect();
+        (!plain.is_empty()).then_some(Predicate::And(plain))
     }
 }
 

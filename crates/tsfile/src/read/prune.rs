@@ -109,6 +109,14 @@ impl Pruner {
         Self { predicate, constants, interval }
     }
 
+    /// The pruner that also knows what conditions have learned by now; `None` if they know nothing.
+    pub(crate) fn learned(&self) -> Option<Self> {
+        let predicate = self.predicate.as_ref()?;
+        let learned = predicate.learned()?;
+        let both = Predicate::And(vec![learned, predicate.clone()]);
+        Some(Self { predicate: Some(both), constants: self.constants.clone(), interval: self.interval })
+    }
+
     /// Whether every row in `[lo, hi]` matches, as far as can be determined cheaply.
     pub(crate) fn wants_all(&self, lo: i64, hi: i64) -> bool {
         let inside = |(from, to): (i128, i128)| from <= i128::from(lo) && i128::from(hi) <= to;

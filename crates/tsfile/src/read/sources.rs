@@ -23,11 +23,15 @@ pub(crate) fn drop_hopeless_chunks(
 ) {
     let mentioned = pruner.columns();
     for overlap in overlaps {
+        let times = times_of_columns(overlap, chunks);
         let columns = overlap.series.iter().filter_map(|series| {
             let name = names.get(series.column).filter(|name| mentioned.contains(&&***name))?;
             let spans = series.chunks.iter().filter_map(|i| {
                 let (task, (header, _)) = (chunks.get(*i)?, headers.get(*i)?.as_ref()?);
+                let time =
+                    times.get(i).and_then(|time| chunks.get(*time)).map(|time| &*time.chunk.statistics);
                 let bounds = safe_bounds(&task.chunk.statistics, header);
+                let bounds = bounds.map(|bounds| of_rows(bounds, &task.chunk.statistics, time));
                 Some(Span { lo: task.chunk.lo, hi: task.chunk.hi, bounds })
             });
             Some((&**name, spans.collect()))
@@ -72,6 +76,36 @@ pub(crate) fn drop_hopeless_points(
     }
 }
 
+/// The time chunk of each value chunk of an aligned device, if the chunks of the device do not overlap: all rows of their times
+/// are in these chunks. Chunks with deleted values are skipped.
+fn times_of_columns(overlap: &Overlap, chunks: &[TaskChunk]) -> HashMap<usize, usize> {
+    let chunk = |i: &usize| chunks.get(*i).map(|task| &task.chunk);
+    let mut spans: Vec<(i64, i64)> = overlap.times.iter().filter_map(chunk).map(|c| (c.lo, c.hi)).collect();
+    spans.sort_unstable();
+    let values = || overlap.series.iter().flat_map(|series| &series.chunks);
+    let is_aligned = values().filter_map(chunk).all(|chunk| chunk.time_chunk.is_some());
+    if !is_aligned || !spans.windows(2).all(|pair| pair[0].1 < pair[1].0) {
+        return HashMap::new();
+    }
+    let at: HashMap<(usize, u64), usize> =
+        overlap.times.iter().filter_map(|i| chunk(i).map(|c| ((c.file, c.offset), *i))).collect();
+    let time_of = |i: &usize| {
+        let value = chunk(i).filter(|value| value.deleted.is_empty())?;
+        Some((*i, *at.get(&(value.file, value.time_chunk?))?))
+    };
+    values().filter_map(time_of).collect()
+}
+
+/// The bounds of values for the rows at the times `times`: none of these is null if there are as many values.
+fn of_rows(
+    bounds: tesselle_core::ColumnBounds,
+    values: &Statistics,
+    times: Option<&Statistics>,
+) -> tesselle_core::ColumnBounds {
+    let is_complete = times.is_some_and(|times| times.count == values.count);
+    tesselle_core::ColumnBounds { nulls: is_complete.then_some(0), ..bounds }
+}
+
 /// Bounds of values, if the encoding is lossless.
 fn safe_bounds(statistics: &Statistics, header: &ChunkHeader) -> Option<tesselle_core::ColumnBounds> {
     let lossy = header.encoding.is_lossy(header.data_type);
@@ -109,15 +143,19 @@ fn excluded_by_pages(
     if mentioned.is_empty() {
         return TimeRanges::default();
     }
+    let times = times_of_columns(overlap, &input.chunks);
     let columns = overlap.series.iter().filter_map(|series| {
         let name = names.get(series.column).filter(|name| mentioned.contains(&&***name))?;
         let mut spans = Vec::new();
         for i in &series.chunks {
             let Ok((task, loaded, _)) = input.get(*i) else { continue };
+            let time = times.get(i).and_then(|time| input.get(*time).ok());
             for page in 0..loaded.pages.len() {
                 let statistics = loaded.page_statistics(page, &task.chunk);
                 let (lo, hi) = span(statistics, task);
-                let bounds = statistics.and_then(|s| safe_bounds(s, &loaded.header));
+                let times = time.and_then(|(task, loaded, _)| loaded.page_statistics(page, &task.chunk));
+                let bounds =
+                    statistics.and_then(|s| Some(of_rows(safe_bounds(s, &loaded.header)?, s, times)));
                 if !is_empty(loaded, page) {
                     spans.push(Span { lo, hi, bounds });
                 }

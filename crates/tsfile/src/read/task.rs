@@ -71,6 +71,8 @@ pub(crate) struct ScanTask {
     /// The requested pages.
     asked: Vec<PageId>,
     shared: Arc<OnceLock<Arc<Vec<Option<Loaded>>>>>,
+    /// Whether no other task reads the same chunks.
+    alone: bool,
     cost: Cost,
     /// Bytes of the largest page, once the headers are there.
     largest: u64,
@@ -78,6 +80,7 @@ pub(crate) struct ScanTask {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
+    Start,
     Find,
     Pages,
     Rows,
@@ -125,12 +128,20 @@ impl ScanTask {
             sources: Vec::new(),
             buffers,
             batch: BatchBuilder::new(projection),
-            state: State::Find,
+            state: State::Start,
             finder: PageFinder::new(may_walk),
             asked: Vec::new(),
             shared: Arc::clone(&time_window.loaded),
+            alone: time_window.parts == 1,
             cost,
             largest: 0,
+        }
+    }
+
+    /// Prunes by what conditions have learned since the scan was planned.
+    fn learn(&mut self) {
+        if let Some(learned) = self.pruner.learned() {
+            self.pruner = Arc::new(learned);
         }
     }
 
@@ -251,11 +262,19 @@ impl Task for ScanTask {
     }
 
     fn step(&mut self, mut fetched: Vec<Bytes>) -> Result<Step> {
+        if self.state == State::Start {
+            self.state = State::Find;
+            // Chunks that other tasks read as well are skipped only by what all of them know.
+            if self.alone {
+                self.learn();
+            }
+        }
         if self.state == State::Find {
             if let Some(wanted) = self.find(std::mem::take(&mut fetched))? {
                 return Ok(Step::Need(wanted));
             }
             self.state = State::Pages;
+            self.learn();
             self.largest = self.largest_page();
             // Also where nothing is missing: the sizes of the pages are looked at before they are decoded.
             return self.need_pages().map(Step::Need);

@@ -197,6 +197,14 @@ fn project(
     })
 }
 
+/// Whether a band can have a matching row by what conditions have learned since the scan was planned.
+pub(super) fn may_match(shared: &Shared, band: &Region) -> Result<bool> {
+    let Some(learned) = shared.predicate.as_ref().and_then(Predicate::learned) else { return Ok(true) };
+    let tiles = shared.tiles(band)?;
+    let is_known = tiles.count().is_some_and(|touched| (1..=MOST_BOUNDS).contains(&touched));
+    Ok(!is_known || prune(shared, &learned, &tiles, band).contains(&true))
+}
+
 /// The touched tiles that can contain a matching row, row-major.
 fn prune(shared: &Shared, predicate: &Predicate, tiles: &TileGrid, region: &Region) -> Vec<bool> {
     let grid = &shared.grid;

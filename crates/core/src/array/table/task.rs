@@ -9,7 +9,7 @@ use arrow_schema::{Schema, SchemaRef};
 use arrow_select::filter::FilterBuilder;
 use bytes::Bytes;
 
-use super::plan::{PlanColumn, Shared};
+use super::plan::{PlanColumn, Shared, may_match};
 use super::values::{GridValues, PartCost, ValuesRead, ValuesStep};
 use crate::array::{AxisCopy, BoxCopy, TilePart, touched};
 use crate::error::{Error, Result};
@@ -290,6 +290,7 @@ impl Task for BandTask {
                 return Ok(step);
             }
             match self.stage {
+                Stage::Start if !may_match(&self.shared, &self.region)? => return Ok(Step::Done),
                 Stage::Start if self.shared.predicate.is_some() => {
                     self.stage = Stage::Tested;
                     self.start(0..tested)?;

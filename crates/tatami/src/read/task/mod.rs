@@ -14,13 +14,14 @@ use arrow_buffer::BooleanBuffer;
 use arrow_schema::SchemaRef;
 use bytes::Bytes;
 use tesselle_core::driver::parallel;
-use tesselle_core::{ByteRange, Context, Cost, Error, Result, Step, Task};
+use tesselle_core::{ByteRange, Context, Cost, Error, Predicate, Result, Step, Task};
 
 use self::blobs::BlobReader;
 use self::test::Test;
 pub(crate) use self::test::tests;
 use self::window::{Straddling, Window};
 use super::chunk::{ChunkReader, Located};
+use super::plan::may_match;
 use crate::meta::groups::{Chunk, RowGroup};
 use crate::meta::types::LogicalType;
 use crate::open::File;
@@ -39,6 +40,8 @@ pub(crate) struct Wanted {
     pub(crate) filter: Vec<usize>,
     /// The conditions that rows must pass.
     pub(crate) tests: Arc<[Test]>,
+    /// The predicate, if a condition in it learns while the scan runs.
+    pub(crate) learning: Option<Arc<Predicate>>,
     pub(crate) batch_rows: Option<usize>,
 }
 
@@ -232,9 +235,16 @@ impl GroupTask {
         columns
     }
 
+    /// Whether conditions have learned that no row can match.
+    fn is_excluded(&self) -> Result<bool> {
+        let Some(predicate) = &self.wanted.learning else { return Ok(false) };
+        Ok(!may_match(&self.file, self.entry()?, predicate))
+    }
+
     fn advance(&mut self) -> Result<Step> {
         loop {
             match self.phase {
+                Phase::Start if self.is_excluded()? => return Ok(Step::Done),
                 Phase::Start => {
                     let columns = self.first_columns();
                     let requests = self.requests(&columns)?;

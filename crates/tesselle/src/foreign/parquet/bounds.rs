@@ -99,12 +99,18 @@ impl<'a> GroupBounds<'a> {
         Self { predicate, columns: predicate.columns().into_iter().filter_map(bounds).collect() }
     }
 
+    fn of_column(&self, name: &str, group: usize) -> Option<ColumnBounds> {
+        self.columns.iter().find(|(column, _)| *column == name).map(|(_, bounds)| bounds.at(group))
+    }
+
     /// Whether no row of a row group can match.
     pub(super) fn excludes(&self, group: usize) -> bool {
-        let bounds = |name: &str| {
-            self.columns.iter().find(|(column, _)| *column == name).map(|(_, bounds)| bounds.at(group))
-        };
-        self.predicate.verdict(&bounds) == Verdict::Never
+        self.predicate.verdict(&|name| self.of_column(name, group)) == Verdict::Never
+    }
+
+    /// The part of the predicate that these statistics leave open for the rows of a row group.
+    pub(super) fn left(&self, group: usize) -> Predicate {
+        self.predicate.within(&|name| self.of_column(name, group))
     }
 }
 

@@ -3,6 +3,7 @@
 mod bloom;
 mod bounds;
 mod format;
+mod learning;
 mod stored;
 mod table;
 mod task;

@@ -19,6 +19,7 @@ use tesselle_core::{
 
 use super::bloom::{BloomTest, bloom_tests};
 use super::bounds::{GroupBounds, exact_stats, selected_rows};
+use super::learning::Learning;
 use super::task::{GroupRows, GroupTask, State};
 use crate::foreign::guard::guarded;
 use crate::foreign::no_axes;
@@ -65,10 +66,7 @@ impl ParquetTable {
 
     /// Statistics of a column; `None` if it is nested.
     fn converter(&self, column: &str) -> Option<StatisticsConverter<'_>> {
-        let schema = self.parquet().file_metadata().schema_descr();
-        let converter = StatisticsConverter::try_new(column, &self.schema, schema).ok()?;
-        converter.parquet_column_index()?;
-        Some(converter.with_missing_null_counts_as_zero(false))
+        converter(&self.metadata, column)
     }
 
     /// The rows of a row group that may match, in one part per task.
@@ -143,6 +141,7 @@ impl ParquetTable {
         let groups = self.parquet().row_groups();
         let predicate = scan.predicate.as_ref();
         let bounds = predicate.map(|predicate| GroupBounds::new(predicate, groups, &|c| self.converter(c)));
+        let learning = predicate.and_then(Learning::new).map(Arc::new);
         let batch_rows = scan.batch_rows.unwrap_or(BATCH_ROWS);
         let mut plan = Plan { tasks: Vec::new(), pieces: groups.len() as u64, pruned: 0 };
         let mut left = scan.limit.unwrap_or(u64::MAX);
@@ -174,6 +173,7 @@ impl ParquetTable {
                     rows,
                     batch_rows,
                     blooms: Arc::clone(&blooms),
+                    learning: learning.clone(),
                     cost: Cost { pieces: u64::from(at == 0), ..cost },
                     largest_page,
                     state: State::default(),
@@ -277,6 +277,17 @@ impl Table for ParquetTable {
     }
 }
 
+/// Statistics of a column; `None` if it is nested.
+pub(super) fn converter<'a>(
+    metadata: &'a ArrowReaderMetadata,
+    column: &str,
+) -> Option<StatisticsConverter<'a>> {
+    let schema = metadata.metadata().file_metadata().schema_descr();
+    let converter = StatisticsConverter::try_new(column, metadata.schema(), schema).ok()?;
+    converter.parquet_column_index()?;
+    Some(converter.with_missing_null_counts_as_zero(false))
+}
+
 /// The cost of the task over `rows` of a row group.
 fn cost(group: &RowGroupMetaData, mask: &ProjectionMask, rows: usize, batch_rows: usize) -> Cost {
     let columns = group.columns().iter().enumerate().filter(|(leaf, _)| mask.leaf_included(*leaf));
@@ -298,7 +309,7 @@ fn decoded_size(column: &ColumnChunkMetaData) -> u64 {
     u64::try_from(column.uncompressed_size()).unwrap_or(0)
 }
 
-fn row_count(group: &RowGroupMetaData) -> Result<usize> {
+pub(super) fn row_count(group: &RowGroupMetaData) -> Result<usize> {
     usize::try_from(group.num_rows())
         .map_err(|_| Error::corrupt(format!("a Parquet row group states {} rows", group.num_rows())))
 }

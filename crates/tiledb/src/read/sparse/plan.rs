@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use tesselle_core::driver::parallel;
-use tesselle_core::{Action, At, ColumnBounds, Plan, Scalar, Scan, Task, Verdict};
+use tesselle_core::{Action, At, ColumnBounds, Plan, Predicate, Scalar, Scan, Task, Verdict};
 
 use super::cells::{ColumnTiles, order_keys};
 use super::task::SparseTask;
@@ -59,6 +59,27 @@ pub(crate) struct SparseScan {
     pub(crate) projection: Projection,
     /// By fragment position; only the fragments in use.
     fragments: Vec<Option<FragmentFields>>,
+}
+
+impl SparseScan {
+    /// Keeps the tiles that can contain a matching row by what conditions have learned since the scan was planned.
+    pub(super) fn narrow(&self, tiles: &mut Vec<TileRef>) -> Result<()> {
+        let Some(learned) = self.projection.predicate.as_ref().and_then(Predicate::learned) else {
+            return Ok(());
+        };
+        let mut kept = Vec::with_capacity(tiles.len());
+        for tile in tiles.drain(..) {
+            let fragment = self.array.fragments.get(tile.fragment);
+            let fragment = fragment.ok_or_else(|| Error::internal("there is no such fragment"))?;
+            let tree = fragment.rtree()?;
+            let at = usize::try_from(tile.tile).unwrap_or(usize::MAX);
+            if prune_tile(fragment, &self.projection, tree.leaves(), at, &learned, &self.array)? {
+                kept.push(tile);
+            }
+        }
+        *tiles = kept;
+        Ok(())
+    }
 }
 
 impl SparseScan {
@@ -185,14 +206,8 @@ fn tiles_of(
         fragment.rtree()?;
         return Ok((0..usize::try_from(fragment.tiles).unwrap_or(usize::MAX)).collect());
     };
-    let by_box = |mbr: &[Bounds], attribute: &dyn Fn(&str) -> Option<ColumnBounds>| {
-        predicate.verdict(&|name| match array.schema.dimension(name) {
-            Some((index, _)) => mbr.get(index).and_then(|range| range_bounds(array, name, range)),
-            None => attribute(name),
-        })
-    };
     let tree = fragment.rtree()?;
-    let mut found = tree.search(dims, &|mbr| by_box(mbr, &|_| None) != Verdict::Never)?;
+    let mut found = tree.search(dims, &|mbr| by_box(array, predicate, mbr, &|_| None) != Verdict::Never)?;
     // A tile whose cells may shadow older ones must be read even if its values cannot match.
     let tests_attributes =
         projection.tested().iter().any(|column| matches!(column.source, Source::Attribute(_)));
@@ -201,7 +216,7 @@ fn tiles_of(
     }
     let leaves = tree.leaves();
     let mut failed = None;
-    found.retain(|tile| match prune_tile(fragment, projection, leaves, *tile, &by_box, array) {
+    found.retain(|tile| match prune_tile(fragment, projection, leaves, *tile, predicate, array) {
         Ok(keep) => keep,
         Err(error) => {
             failed.get_or_insert(error);
@@ -211,7 +226,18 @@ fn tiles_of(
     failed.map_or(Ok(found), Err)
 }
 
-type ByBox<'a> = dyn Fn(&[Bounds], &dyn Fn(&str) -> Option<ColumnBounds>) -> Verdict + 'a;
+/// The verdict on the cells of a box, by the bounds of its dimensions and of attributes.
+fn by_box(
+    array: &Array,
+    predicate: &Predicate,
+    mbr: &[Bounds],
+    attribute: &dyn Fn(&str) -> Option<ColumnBounds>,
+) -> Verdict {
+    predicate.verdict(&|name| match array.schema.dimension(name) {
+        Some((index, _)) => mbr.get(index).and_then(|range| range_bounds(array, name, range)),
+        None => attribute(name),
+    })
+}
 
 /// Whether a tile is kept, by its MBR and its statistics together.
 fn prune_tile(
@@ -219,7 +245,7 @@ fn prune_tile(
     projection: &Projection,
     leaves: Option<&crate::meta::rtree::Mbrs>,
     tile: usize,
-    by_box: &ByBox<'_>,
+    predicate: &Predicate,
     array: &Array,
 ) -> Result<bool> {
     let Some(leaves) = leaves else { return Ok(true) };
@@ -232,7 +258,7 @@ fn prune_tile(
             bounds.insert(&column.name, found);
         }
     }
-    Ok(by_box(&mbr, &|name| bounds.get(name).cloned()) != Verdict::Never)
+    Ok(by_box(array, predicate, &mbr, &|name| bounds.get(name).cloned()) != Verdict::Never)
 }
 
 /// A range of a dimension as bounds of its column; strings compare by unsigned bytes in both. `None` if the column does

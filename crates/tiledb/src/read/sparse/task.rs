@@ -50,6 +50,8 @@ impl Chosen {
 pub(crate) struct SparseTask {
     scan: Arc<SparseScan>,
     tiles: Vec<TileRef>,
+    /// Whether other tiles may have newer cells of the same coordinates.
+    contested: bool,
     /// Whether cells of several tiles, or several versions of one, may share coordinates.
     disputed: bool,
     slab: Option<Slab>,
@@ -59,7 +61,7 @@ pub(crate) struct SparseTask {
 impl SparseTask {
     /// A task over tiles that no other fragment overlaps.
     pub(super) fn alone(scan: Arc<SparseScan>, tiles: Vec<TileRef>) -> Self {
-        Self { scan, tiles, disputed: false, slab: None, state: State::Start }
+        Self { scan, tiles, contested: false, disputed: false, slab: None, state: State::Start }
     }
 
     /// A task over tiles that may share coordinates; it returns the cells in `slab`.
@@ -69,7 +71,7 @@ impl SparseTask {
             scan.fields(tile.fragment).is_some_and(|fields| fields.fragment.footer.has_timestamps)
         };
         let disputed = tiles.iter().any(|tile| Some(tile.fragment) != first || versions(tile));
-        Self { scan, tiles, disputed, slab, state: State::Start }
+        Self { scan, tiles, contested: true, disputed, slab, state: State::Start }
     }
 
     fn fields(&self, tile: TileRef) -> Result<&FragmentFields> {
@@ -349,6 +351,13 @@ impl Task for SparseTask {
     fn step(&mut self, fetched: Vec<Bytes>) -> Result<Step> {
         match std::mem::replace(&mut self.state, State::Done) {
             State::Start => {
+                // A tile whose cells may hide older ones is read even if its own cannot match.
+                if !self.contested {
+                    self.scan.narrow(&mut self.tiles)?;
+                    if self.tiles.is_empty() {
+                        return Ok(Step::Done);
+                    }
+                }
                 if let Some(tile) = self.tiles.iter().find(|tile| tile.cells > u64::from(u32::MAX)) {
                     return Err(Error::limit(format!("tile {} has {} cells", tile.tile, tile.cells)));
                 }
