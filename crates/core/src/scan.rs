@@ -74,10 +74,11 @@ impl Scan {
         }
     }
 
-    /// The scan for a table of this schema, see [`Predicate::bind`].
+    /// The scan for a table of this schema, see [`Predicate::bind`] and [`Selection::bind`].
     pub fn bind(&self, schema: &Schema) -> Result<Self> {
         let predicate = self.predicate.as_ref().map(|predicate| predicate.bind(schema)).transpose()?;
-        Ok(Self { predicate, ..self.clone() })
+        let selection = self.selection.as_ref().map(|selection| selection.bind(schema)).transpose()?;
+        Ok(Self { predicate, selection, ..self.clone() })
     }
 
     /// Keeps at most `rows` rows.

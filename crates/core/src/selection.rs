@@ -3,6 +3,9 @@
 //! A [`Selection`] is given in the axis's own coordinates (positions for tensors, domain values for arrays) and may
 //! have open bounds; a [`Region`] is its resolution on a concrete grid: positions from 0, all bounds known.
 
+use arrow_schema::Schema;
+
+use crate::coordinate::{instant, split_ends, unit_of};
 use crate::error::{Error, Result};
 
 /// The selected part of each axis. Axes after the end of the list are selected completely.
@@ -28,6 +31,15 @@ pub enum AxisSelection {
     },
     /// These coordinates, in this order.
     Points(Vec<i128>),
+    /// A range of points in time, half open, in nanoseconds since 1970. [`Selection::bind`] makes it one of coordinates.
+    Times {
+        /// First point in time.
+        start: Option<i128>,
+        /// Point in time after the last.
+        stop: Option<i128>,
+        /// Distance between coordinates, at least 1.
+        step: u64,
+    },
 }
 
 impl AxisSelection {
@@ -118,6 +130,28 @@ impl Selection {
         Self::default()
     }
 
+    /// The selection for a table of this schema, whose first columns are its axes: points in time become counts in the
+    /// unit of their axis. Fails where an axis does not count time.
+    pub fn bind(&self, schema: &Schema) -> Result<Self> {
+        let axes = self.axes.iter().enumerate().map(|(axis, selection)| {
+            let AxisSelection::Times { start, stop, step } = selection else { return Ok(selection.clone()) };
+            let column = schema.fields().get(axis);
+            let unit = column.and_then(|column| unit_of(column.data_type())).ok_or_else(|| {
+                let name = column.map_or("", |column| column.name().as_str());
+                Error::invalid(format!(
+                    "axis {axis}: '{name}' does not count time, and the slice states times"
+                ))
+                .hint("write its coordinates as numbers")
+            })?;
+            // The first count at or after a time.
+            let count = |time: Option<i128>| {
+                time.map(|time| time.div_euclid(unit) + i128::from(time.rem_euclid(unit) != 0))
+            };
+            Ok(AxisSelection::Range { start: count(*start), stop: count(*stop), step: *step })
+        });
+        Ok(Self { axes: axes.collect::<Result<_>>()? })
+    }
+
     /// The same selection with its open bounds set to those of a box that starts at `origin` and has this shape.
     #[must_use]
     pub fn bounded(&self, origin: &[i128], shape: &[u64]) -> Self {
@@ -187,6 +221,10 @@ fn resolve_axis(selection: &AxisSelection, axis: usize, first: i128, extent: u64
                     .hint("read them one range at a time, or filter the table by the axis column")
             })
         }
+        AxisSelection::Times { .. } => {
+            Err(Error::invalid(format!("axis {axis} does not count time, and the slice states times"))
+                .hint("write its coordinates as numbers"))
+        }
     }
 }
 
@@ -202,7 +240,8 @@ fn as_progression(positions: &[u64]) -> Option<Span> {
 impl std::str::FromStr for Selection {
     type Err = Error;
 
-    /// `lo:hi[:step],…`, one part per axis; a lone number is one position; an empty part or `:` is the whole axis.
+    /// `lo:hi[:step],…`, one part per axis; a lone number is one position; an empty part or `:` is the whole axis. The
+    /// bounds of an axis that counts time may be dates and times in ISO 8601.
     ///
     /// ```
     /// use tesselle_core::Selection;
@@ -221,6 +260,9 @@ impl std::str::FromStr for Selection {
             digits => digits.parse::<i128>().map(Some).map_err(|_| refuse(part)),
         };
         let axes = text.split(',').map(|part| {
+            if let Some(times) = times(part) {
+                return Ok(times);
+            }
             let words: Vec<&str> = part.split(':').collect();
             match *words.as_slice() {
                 [word] => {
@@ -241,9 +283,51 @@ impl std::str::FromStr for Selection {
     }
 }
 
+/// A part with dates or times.
+fn times(part: &str) -> Option<AxisSelection> {
+    if let Some(time) = instant(part) {
+        return Some(AxisSelection::Times { start: Some(time), stop: Some(time + 1), step: 1 });
+    }
+    let is_end = |end: &str| end.trim().is_empty() || instant(end).is_some();
+    let (start, stop, step) = split_ends(part, is_end)?;
+    let (start, stop) = (instant(start), instant(stop));
+    let step = step.map_or(Some(1), |step| step.trim().parse().ok()).filter(|step| *step > 0)?;
+    (start.is_some() || stop.is_some()).then_some(AxisSelection::Times { start, stop, step })
+}
+
 #[cfg(test)]
 mod tests {
+    use arrow_schema::{DataType, Field, TimeUnit};
+
     use super::*;
+
+    #[test]
+    fn dates_and_times_select_the_counts_between_them() {
+        let schema = Schema::new(vec![
+            Field::new("day", DataType::Date32, true),
+            Field::new("second", DataType::Timestamp(TimeUnit::Second, None), false),
+            Field::new("x", DataType::Int64, false),
+        ]);
+        let bound = |text: &str| text.parse::<Selection>().unwrap().bind(&schema);
+        for (times, counts) in [
+            ("1970-01-03:1970-02-01", "2:31"),
+            ("1970-01-03:1970-02-01:7", "2:31:7"),
+            ("1970-01-03:", "2:"),
+            (":1970-01-03", ":2"),
+            // Both ends are rounded up: no day starts between the times.
+            ("1970-01-03T06:00:00:1970-01-03T12:00:00", "3:3"),
+            ("1969-12-30T12:00:00:1970-01-01", "-1:0"),
+            (":,1970-01-01T00:01:00:1970-01-01T00:02:30", ":,60:150"),
+            (":,'1970-01-01 00:01:00':'1970-01-01T00:02:30Z':30", ":,60:150:30"),
+            ("1970-01-03", "2:3"),
+        ] {
+            assert_eq!(bound(times).unwrap(), counts.parse().unwrap(), "{times}");
+        }
+        assert!(bound(":,:,1970-01-03:").unwrap_err().to_string().contains("'x' does not count time"));
+        for bad in ["1970-01-03:x", "1970-01-03:1970-13-01", "1970-01-03:1970-01-04:0"] {
+            assert!(bad.parse::<Selection>().is_err(), "{bad}");
+        }
+    }
 
     #[test]
     fn spans_meet_intervals_exactly() {

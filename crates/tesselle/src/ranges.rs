@@ -29,13 +29,19 @@ impl FromStr for NamedRange {
                 .hint("use NAME=LOW:HIGH, or NAME=LOW..HIGH where a value contains a colon")
         };
         let (name, ends) = text.split_once('=').ok_or_else(wrong)?;
-        let (low, high) = match ends.split_once("..") {
-            Some(ends) => ends,
-            None => match ends.split(':').collect::<Vec<_>>().as_slice() {
-                [value] if !value.trim().is_empty() => (*value, *value),
-                [low, high] => (*low, *high),
+        let (low, high) = if let Some(ends) = ends.split_once("..") {
+            ends
+        } else {
+            let colons: Vec<usize> = ends.match_indices(':').map(|(at, _)| at).collect();
+            match colons.as_slice() {
+                [] if !ends.trim().is_empty() => (ends, ends),
+                // Two times of one form: the colon between them is the middle one.
+                _ if colons.len() % 2 == 1 => {
+                    let middle = colons.get(colons.len() / 2).copied();
+                    middle.and_then(|at| Some((ends.get(..at)?, ends.get(at + 1..)?))).ok_or_else(wrong)?
+                }
                 _ => return Err(wrong()),
-            },
+            }
         };
         let end = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
         let name = end(name).ok_or_else(wrong)?;
@@ -146,6 +152,8 @@ mod tests {
         assert_eq!(parsed("x=5"), ("x".to_owned(), some("5"), some("5")));
         assert_eq!(parsed("x=:7"), ("x".to_owned(), None, some("7")));
         assert_eq!(parsed("t=2024-05-01T10:00..2024-05-02T10:00").1, some("2024-05-01T10:00"));
+        let (_, low, high) = parsed("t=2024-05-01T10:00:2024-05-02T10:00");
+        assert_eq!((low, high), (some("2024-05-01T10:00"), some("2024-05-02T10:00")));
         for wrong in ["x", "=1:2", "x=", "x=1:2:3"] {
             assert!(wrong.parse::<NamedRange>().is_err(), "{wrong}");
         }

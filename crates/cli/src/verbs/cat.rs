@@ -225,7 +225,7 @@ pub(crate) fn region_of(
         let region = Region::whole(array.shape());
         return Ok((array, region));
     };
-    let bounded = selection.bounded(&array.origin(), array.shape());
+    let bounded = selection.bind(&table.schema())?.bounded(&array.origin(), array.shape());
     let array = table.domain_array(column).unwrap_or(array);
     let region = bounded.resolve(&array.origin(), array.shape())?;
     Ok((array, region))

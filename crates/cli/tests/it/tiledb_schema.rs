@@ -135,3 +135,96 @@ fn tiles_and_trees_of_fragments_are_listed() {
     let shown = fine(&["tiledb", "fragments", array, "--tiles", "--rtree"]);
     assert!(shown.contains("level 0, MBR 0: [[0, 23]]") && !shown.contains('{'), "{shown}");
 }
+
+/// The domain, the extent and the fill value of the columns of an array.
+fn stated(array: &str) -> Vec<(Value, Value, Value)> {
+    let info = json_of(&["info", array]);
+    let columns = info["tables"][0]["columns"].as_array().unwrap().iter();
+    columns
+        .map(|column| (column["domain"].clone(), column["extent"].clone(), column["fill"].clone()))
+        .collect()
+}
+
+#[test]
+fn domains_and_boxes_of_times_are_dates_and_times() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (rows, by_hand, dense) = (at("rows.csv"), at("by_hand"), at("dense"));
+    std::fs::write(&rows, "time,day,v\n2024-01-02T06:00:00,2024-01-02,1\n").unwrap();
+    let create = |name: &str, sets: &[&str]| {
+        let array = at(name);
+        let mut args = vec!["tiledb", "create", &array, "--like", &rows, "--set", "kind=sparse"];
+        args.extend(sets.iter().flat_map(|set| ["--set", set]));
+        (tess(&args), array.clone())
+    };
+    let both = "dims=time,day";
+    let sets =
+        [both, "domain.time=2024-01-01T00:00:00:2024-12-31T23:59:59", "domain.day=2024-01-01:2024-12-31"];
+    let (done, array) = create("sparse", &[&sets[..], &["extent.time=7 days", "extent.day=7 days"]].concat());
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let (day, seconds) = (19_723, 86_400);
+    let columns = stated(&array);
+    assert_eq!(columns[1].0, json!([day, day + 365]));
+    assert_eq!(columns[1].1, json!(7));
+    let unit = columns[0].1.as_i64().unwrap() / (7 * seconds);
+    assert_eq!(columns[0].0, json!([day * seconds * unit, ((day + 366) * seconds - 1) * unit]));
+    // As numbers of the unit, as before.
+    let (done, numbers) = create("numbers", &[both, "domain.day=19723:20088", "domain.time=0:99"]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    assert_eq!(stated(&numbers)[1].0, json!([19_723, 20_088]));
+    for wrong in [
+        "domain.day=2024-01-01T06:00:00:2024-12-31",
+        "domain.day=2024-13-01:2024-12-31",
+        "domain.v=2024-01-01:2024-12-31",
+        "extent.day=90 minutes",
+        "extent.day=1 month",
+    ] {
+        let (done, _) = create("wrong", &["dims=day,v", "domain.day=0:9", "domain.v=0:9", wrong]);
+        assert_eq!(done.status.code(), Some(2), "{wrong}");
+        assert!(!text(&done.stderr).contains("panicked"), "{wrong}");
+    }
+
+    // The same language by hand, in boxes to write and to read, and in fill values.
+    let dims = ["--dim", "time:DATETIME_MS:2024-01-01T00:00:00:2024-01-01T00:00:59.999:1 second"];
+    let day_dim = ["--dim", "day:DATETIME_DAY:2024-01-01:2024-01-31:7 days"];
+    let attrs =
+        ["--attr", "v:INT32", "--attr", "when:DATETIME_SEC", "--set", "fill.when=1970-01-01T00:01:00"];
+    fine(&[&["tiledb", "create", &by_hand, "--set", "kind=sparse"], &dims[..], &day_dim, &attrs].concat());
+    let columns = stated(&by_hand);
+    let milliseconds = day * seconds * 1000;
+    assert_eq!((&columns[0].0, &columns[0].1), (&json!([milliseconds, milliseconds + 59_999]), &json!(1000)));
+    assert_eq!((&columns[1].0, &columns[1].1), (&json!([day, day + 30]), &json!(7)));
+    assert_eq!(columns[3].2, json!(60));
+
+    fine(&[&["tiledb", "create", &dense][..], &day_dim, &["--attr", "v:INT64"]].concat());
+    std::fs::write(&rows, "v\n1\n2\n3\n").unwrap();
+    fine(&["tiledb", "write", &dense, &rows, "--region", "2024-01-05:2024-01-08"]);
+    let shown = fine(&["cat", &dense, "--as", "csv"]);
+    assert_eq!(shown, "day,v\n2024-01-05,1\n2024-01-06,2\n2024-01-07,3\n");
+    let read = |how: &[&str]| fine(&[&["cat", &dense, "--as", "csv", "--columns", "v"], how].concat());
+    assert_eq!(read(&["--slice", "2024-01-06:"]), "v\n2\n3\n");
+    assert_eq!(read(&["--slice", "2024-01-05:2024-01-08:2"]), "v\n1\n3\n");
+    assert_eq!(read(&["--slice", "2024-01-06"]), "v\n2\n");
+    assert_eq!(read(&["--range", "day=2024-01-06:2024-01-07"]), "v\n2\n3\n");
+    assert_eq!(read(&["--where", "day BETWEEN '2024-01-06' AND '2024-01-07'"]), "v\n2\n3\n");
+    let sum = json_of(&["reduce", &dense, "--op", "sum", "--slice", "2024-01-06:2024-01-08"]);
+    assert!(sum.to_string().contains('5'), "{sum}");
+    refused(&["tiledb", "write", &dense, &rows, "--region", "2023-01-05:2023-01-08"]);
+    let wrong = refused(&["cat", &numbers, "--slice", "2024-01-05:2024-01-08"]);
+    assert!(wrong.contains("--slice") || wrong.contains("sparse") || wrong.contains("grid"), "{wrong}");
+
+    // A current domain grows in the same words.
+    let file = folder.path().join("schema.json");
+    let schema = json!({
+        "kind": "dense", "current_domain": [["2024-01-01", "2024-01-07"]],
+        "columns": [
+            { "name": "day", "role": "dimension", "type": "DATETIME_DAY", "domain": ["2024-01-01", "2024-12-31"], "extent": "7 days" },
+            { "name": "v", "role": "attribute", "type": "INT32" },
+        ],
+    });
+    std::fs::write(&file, schema.to_string()).unwrap();
+    let growing = at("growing");
+    fine(&["tiledb", "create", &growing, "--schema", path(&file)]);
+    fine(&["tiledb", "evolve", &growing, "--expand", "day=2024-01-01:2024-02-29"]);
+    assert_eq!(json_of(&["info", &growing])["current_domain"], json!([[day, day + 59]]));
+}

@@ -2,17 +2,14 @@
 
 use arrow_array::timezone::Tz;
 use arrow_array::types::Time64NanosecondType;
-use arrow_cast::parse::{Parser, string_to_datetime};
-use arrow_schema::{DataType, Schema, TimeUnit};
+use arrow_cast::parse::Parser;
+use arrow_schema::{DataType, Schema};
 use half::f16;
 
 use super::{Comparison, Predicate};
+use crate::coordinate::{self, UTC, nanos, unit_of};
 use crate::error::{Error, Result};
 use crate::scalar::Scalar;
-use crate::types::per_second;
-
-const DAY: i128 = 86_400 * SECOND;
-const SECOND: i128 = 1_000_000_000;
 
 impl Predicate {
     /// The predicate for a table of this schema: numbers, dates and times that are written as strings become numbers in
@@ -73,10 +70,11 @@ enum Precision {
 
 impl<'a> Kind<'a> {
     fn of(data_type: &'a DataType) -> Self {
+        if let Some(unit) = unit_of(data_type) {
+            let zone = if let DataType::Timestamp(_, zone) = data_type { zone.as_deref() } else { None };
+            return Self::Time(unit, zone);
+        }
         match data_type {
-            DataType::Timestamp(unit, zone) => Self::Time(nanos(*unit), zone.as_deref()),
-            DataType::Date32 => Self::Time(DAY, None),
-            DataType::Date64 => Self::Time(1_000_000, None),
             DataType::Time32(unit) | DataType::Time64(unit) => Self::TimeOfDay(nanos(*unit)),
             DataType::Boolean => Self::Bool,
             DataType::Float16 => Self::Float(Precision::Half),
@@ -86,11 +84,6 @@ impl<'a> Kind<'a> {
             _ => Self::Other,
         }
     }
-}
-
-/// Nanoseconds in a unit of time.
-fn nanos(unit: TimeUnit) -> i128 {
-    SECOND / i128::from(per_second(unit))
 }
 
 /// Nanoseconds since midnight.
@@ -131,16 +124,14 @@ fn rounded(value: &Scalar, kind: Kind<'_>) -> Scalar {
 
 /// Nanoseconds since 1970 of a time in ISO 8601; without a zone it is in that of the column, else in UTC.
 fn time(column: &str, text: &str, zone: Option<&str>) -> Result<i128> {
-    let refused = || {
-        Error::invalid(format!("'{text}' is not a time, which column '{column}' is compared with"))
-            .hint("write ISO 8601, e.g. '2025-02-10' or '2025-02-10T12:30:00Z'")
-    };
-    let zone = zone.unwrap_or("+00:00");
+    let zone = zone.unwrap_or(UTC);
     let zone: Tz = zone.parse().map_err(|_| {
         Error::unsupported(format!("the time zone '{zone}' of column '{column}' is not known"))
     })?;
-    let time = string_to_datetime(&zone, text.trim()).map_err(|_| refused())?;
-    Ok(i128::from(time.timestamp()) * SECOND + i128::from(time.timestamp_subsec_nanos()))
+    coordinate::time(text, zone).ok_or_else(|| {
+        Error::invalid(format!("'{text}' is not a time, which column '{column}' is compared with"))
+            .hint("write ISO 8601, e.g. '2025-02-10' or '2025-02-10T12:30:00Z'")
+    })
 }
 
 /// `column op time`, where the column counts in a `unit` of nanoseconds.
@@ -180,7 +171,7 @@ fn listed(column: &str, values: &[Scalar], kind: Kind<'_>) -> Result<Vec<Scalar>
 
 #[cfg(test)]
 mod tests {
-    use arrow_schema::Field;
+    use arrow_schema::{Field, TimeUnit};
 
     use super::*;
 

@@ -3,6 +3,7 @@
 use serde_json::Value as Json;
 use tesselle_core::{Scalar, unhex};
 
+use super::coordinate::{coordinate, extent};
 use super::schema_builder::{NewSchema, SchemaBuilder};
 use crate::filter::{Filter, filters_from_str};
 use crate::meta::attribute::{Attribute, DataOrder};
@@ -156,6 +157,7 @@ fn scalar(value: &Json, datatype: Datatype) -> Result<Scalar> {
         Json::Number(number) => {
             number.as_i64().map(Scalar::from).or_else(|| number.as_u64().map(Scalar::from)).ok_or_else(misfit)
         }
+        Json::String(text) if datatype.is_time() => coordinate(text, datatype).ok_or_else(misfit),
         Json::String(text) if datatype.is_float() => text.parse().map(Scalar::Float).map_err(|_| misfit()),
         Json::String(text) => Ok(Scalar::from(text.as_str())),
         Json::Object(_) => value["hex"]
@@ -208,8 +210,11 @@ fn dimension(column: &Json) -> Result<Dimension> {
     if let Some(domain) = column.get("domain").filter(|domain| !domain.is_null()) {
         dim.domain = Some(bounds(domain, datatype)?);
     }
-    if let Some(extent) = column.get("extent").filter(|extent| !extent.is_null()) {
-        dim.extent = Some(scalar(extent, datatype)?);
+    if let Some(value) = column.get("extent").filter(|extent| !extent.is_null()) {
+        dim.extent = Some(match value.as_str().filter(|_| datatype.is_time()) {
+            Some(length) => extent(length, datatype).ok_or_else(|| wrong("extent", "a length of time"))?,
+            None => scalar(value, datatype)?,
+        });
     }
     Ok(dim.with_filters(filters(column, "filters")?.unwrap_or_default()))
 }

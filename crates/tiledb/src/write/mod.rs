@@ -33,6 +33,7 @@ mod array;
 pub(crate) mod cells;
 mod commit;
 mod consolidate;
+mod coordinate;
 mod delete;
 mod dense;
 mod dense_stream;

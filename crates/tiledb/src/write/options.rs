@@ -8,6 +8,7 @@ use crate::filter::{Filter, Key, Pipeline, filters_from_str};
 use crate::meta::layout::Layout;
 use crate::meta::schema::ArrayKind;
 use crate::meta::value::{Bounds, write_scalar};
+use crate::write::coordinate::{coordinate, extent};
 use crate::write::label::NewLabel;
 use crate::write::name::WRITE_VERSION;
 use crate::write::schema_builder::DEFAULT_CAPACITY;
@@ -33,6 +34,10 @@ pub(crate) const SETTINGS: [&str; 17] = [
     "labels",
     "version",
 ];
+
+/// How the ends of a dimension of times are written.
+const TIMES: &str =
+    "write numbers in its unit, or dates and times that are a whole number of it: 2025-01-01:2025-12-31";
 
 /// Parsed settings.
 #[derive(Debug, Clone)]
@@ -138,7 +143,7 @@ impl SinkSettings {
         let value = if datatype.is_byte_string() || datatype.is_bytes() {
             Some(Scalar::from(text))
         } else {
-            scalar(text, datatype)
+            coordinate(text, datatype)
         };
         let mut bytes = Vec::new();
         let misfit = || Error::invalid(format!("fill.{column}={text} is not a value of {}", datatype.name()));
@@ -171,12 +176,11 @@ impl SinkSettings {
 
     fn range(&self, what: &str, column: &str, datatype: Datatype) -> Result<Option<Bounds>> {
         let Some(text) = self.raw.get(&format!("{what}.{column}")) else { return Ok(None) };
-        let ends = text
-            .split_once(':')
-            .and_then(|(low, high)| Some((scalar(low, datatype)?, scalar(high, datatype)?)));
-        let (low, high) =
-            ends.ok_or_else(|| Error::invalid(format!("{what}.{column}={text} is not low:high")))?;
-        Ok(Some(Bounds { low, high }))
+        let misfit = || {
+            let error = Error::invalid(format!("{what}.{column}={text} is not low:high"));
+            if datatype.is_time() { error.hint(TIMES) } else { error }
+        };
+        Bounds::parse(text, datatype).map(Some).ok_or_else(misfit)
     }
 
     /// The tile extent of the dimension number `at`, where the setting `extent` states it.
@@ -206,8 +210,17 @@ impl SinkSettings {
             let extent = self.axis(column).and_then(|axis| axis.extent.as_ref());
             return Ok(extent.and_then(|extent| number(extent, datatype)));
         };
-        let extent = scalar(&text, datatype);
-        extent.map(Some).ok_or_else(|| Error::invalid(format!("extent {text} of '{column}' is not a number")))
+        let misfit = || {
+            let error = Error::invalid(format!("extent {text} of '{column}' is not a number"));
+            if datatype.is_time() {
+                error.hint(
+                    "write a number in its unit, or a length such as '7 days' that is a whole number of it",
+                )
+            } else {
+                error
+            }
+        };
+        extent(&text, datatype).map(Some).ok_or_else(misfit)
     }
 }
 
@@ -245,13 +258,6 @@ fn number(value: &Scalar, datatype: Datatype) -> Option<Scalar> {
         Scalar::Float(_) if datatype.is_float() => Some(value.clone()),
         _ => None,
     }
-}
-
-fn scalar(text: &str, datatype: Datatype) -> Option<Scalar> {
-    if datatype.is_float() {
-        return text.trim().parse().ok().map(Scalar::Float);
-    }
-    text.trim().parse().ok().map(Scalar::Int)
 }
 
 /// The key of the new array: given directly, or in a file, which process listings do not show.

@@ -14,7 +14,7 @@ use crate::meta::schema::ArrayKind;
 use crate::meta::slots::Field;
 use crate::meta::value::Bounds;
 use crate::order::grid::{CellBox, Grid};
-use crate::read::schema::number_type;
+use crate::read::schema::{element_type, number_type};
 use crate::{Error, Physical, Result};
 
 impl ArrayWriter {
@@ -30,8 +30,12 @@ impl ArrayWriter {
         let axes = grid.axes.iter().zip(&region.low);
         let origin: Vec<i128> = axes.map(|(axis, low)| axis.low.saturating_add(i128::from(*low))).collect();
         let shape: Vec<u64> = (0..grid.axes.len()).map(|axis| region.len(axis)).collect();
+        let fields = self.schema.dimensions.iter().map(|dimension| {
+            ArrowField::new(&dimension.name, element_type(dimension.datatype, false), false)
+        });
         // The error names the axis, not the dimension.
         let resolved = selection
+            .bind(&Schema::new(fields.collect::<Vec<_>>()))?
             .resolve(&origin, &shape)
             .map_err(|error| error.hint(limit_hint(&self.schema, "NAME")))?;
         for ((span, low), high) in resolved.spans.iter().zip(&mut region.low).zip(&mut region.high) {

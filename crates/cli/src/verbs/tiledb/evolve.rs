@@ -121,19 +121,15 @@ fn expanded(writer: &ArrayWriter, expand: &[String]) -> Result<Vec<Bounds>> {
         let names = || schema.dimensions.iter().map(|dim| dim.name.as_str());
         let found = schema.dimension(name);
         let (index, dim) = found.ok_or_else(|| Error::unknown_name("dimension", name, names()))?;
-        let (low, high) = bounds.split_once(':').ok_or_else(wrong)?;
-        let bound = |text: &str| -> Option<Scalar> {
-            if dim.is_var() {
-                Some(Scalar::from(text))
-            } else if dim.datatype.is_float() {
-                text.trim().parse().ok().map(Scalar::Float)
-            } else {
-                text.trim().parse().ok().map(Scalar::Int)
-            }
+        let range = if dim.is_var() {
+            let ends = bounds.split_once(':');
+            ends.map(|(low, high)| Bounds { low: Scalar::from(low), high: Scalar::from(high) })
+        } else {
+            Bounds::parse(bounds, dim.datatype)
         };
-        let (low, high) = bound(low).zip(bound(high)).ok_or_else(wrong)?;
+        let range = range.ok_or_else(wrong)?;
         if let Some(slot) = ranges.get_mut(index) {
-            *slot = Some(Bounds { low, high });
+            *slot = Some(range);
         }
     }
     let missing = || Error::invalid("a current domain needs a range for each dimension of strings");

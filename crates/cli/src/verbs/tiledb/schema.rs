@@ -2,9 +2,15 @@
 
 use std::path::Path;
 
+use arrow_schema::{DataType, TimeUnit};
 use clap::Args;
 use serde_json::{Map, Value, json};
+use tesselle::core::{coordinate, split_ends};
+use tesselle::tiledb::Datatype;
 use tesselle::{Error, Result, Settings};
+
+/// Times in any unit.
+const TIME: DataType = DataType::Timestamp(TimeUnit::Nanosecond, None);
 
 /// The columns of a new array.
 #[derive(Debug, Args)]
@@ -95,14 +101,20 @@ fn dimension(text: &str) -> Result<Value> {
             .hint("e.g. x:INT32:0:99:10, or id:STRING_ASCII")
     };
     let (rest, filters) = split_filters(text);
-    let parts: Vec<&str> = rest.split(':').collect();
-    let (name, kind, domain, extent) = match parts.as_slice() {
-        [name, kind] => (name, kind, Value::Null, Value::Null),
-        [name, kind, low, high] => (name, kind, pair(low, high), Value::Null),
-        [name, kind, low, high, extent] => (name, kind, pair(low, high), number_or_string(extent)),
-        _ => return Err(wrong()),
-    };
+    let (name, rest) = rest.split_once(':').ok_or_else(wrong)?;
+    let (kind, ends) = rest.split_once(':').map_or((rest, None), |(kind, ends)| (kind, Some(ends)));
     let kind = kind.to_ascii_uppercase();
+    let (domain, extent) = match ends {
+        None => (Value::Null, Value::Null),
+        Some(ends) => {
+            let is_time = Datatype::from_name(&kind).is_some_and(Datatype::is_time);
+            // Only times contain colons.
+            let is_end =
+                |end: &str| if is_time { coordinate(end, &TIME).is_some() } else { !end.contains(':') };
+            let (low, high, extent) = split_ends(ends, is_end).ok_or_else(wrong)?;
+            (pair(low, high), extent.map_or(Value::Null, number_or_string))
+        }
+    };
     let count = if domain.is_null() && kind.starts_with("STRING") { json!("var") } else { json!(1) };
     Ok(json!({
         "name": name, "role": "dimension", "type": kind, "cell_val_num": count, "domain": domain, "extent": extent,
