@@ -112,6 +112,11 @@ impl Fragment {
         Ok(Some(index))
     }
 
+    /// Whether the fragment's schema has neither a dimension nor an attribute of this name.
+    pub(crate) fn lacks(&self, name: &str) -> bool {
+        self.schema.attribute(name).is_none() && self.schema.dimension(name).is_none()
+    }
+
     /// Opens a fragment: reads its metadata file and parses the footer.
     pub(crate) fn open(entry: &FragmentEntry, context: &FragmentContext<'_>) -> Result<Self> {
         let metadata_path = format!("{}/{FRAGMENT_METADATA}", entry.path);

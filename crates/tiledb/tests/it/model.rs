@@ -295,3 +295,123 @@ fn deletes_select_the_floats_that_conditions_select() {
         assert_eq!(found.column(0).as_primitive::<Int32Type>().values(), left, "{condition}");
     }
 }
+
+/// Only the bytes of NaNs are compared with lists, so a delete lists those that the array contains.
+#[test]
+fn deletes_of_small_numbers_keep_nans_of_any_bytes() {
+    let unusual = [0x7ff8_0000_0000_0abc, 0xfff0_0000_0000_0001, 0x7ff0_dead_beef_0000].map(f64::from_bits);
+    let values: Vec<f64> = [0.5, f64::NAN, 3.0].into_iter().chain(unusual).collect();
+    for (condition, left) in [
+        ("a < 1", &[1, 2, 3, 4, 5][..]),
+        ("a <= 3", &[1, 3, 4, 5]),
+        ("NOT a >= 1", &[1, 2, 3, 4, 5]),
+        ("a > 1", &[0]),
+    ] {
+        let location = place();
+        let schema = SchemaBuilder::sparse()
+            .dimension(dim("x", 0, 9, 10))
+            .attribute(Attribute::new("a", Datatype::Float64))
+            .capacity(2)
+            .build()
+            .unwrap();
+        let array = ArrayWriter::create(&location, &schema, None, None).unwrap();
+        let columns: [(&str, ArrayRef); 2] = [
+            ("x", Arc::new((0..values.len() as i32).collect::<Int32Array>())),
+            ("a", Arc::new(Float64Array::from(values.clone()))),
+        ];
+        let options = SparseOptions::default().with_timestamp(1);
+        array.write_sparse(&[RecordBatch::try_from_iter(columns).unwrap()], &options).unwrap();
+        array.delete(&condition.parse().unwrap(), OnNull::Refuse, Some(2)).unwrap();
+        let found = read_all(&location);
+        assert_eq!(found.column(0).as_primitive::<Int32Type>().values(), left, "{condition}");
+    }
+    // What a condition cannot list is refused.
+    let location = place();
+    let schema = SchemaBuilder::sparse()
+        .dimension(dim("x", 0, 9999, 100))
+        .attribute(Attribute::new("a", Datatype::Float64))
+        .build()
+        .unwrap();
+    let array = ArrayWriter::create(&location, &schema, None, None).unwrap();
+    let columns: [(&str, ArrayRef); 2] = [
+        ("x", Arc::new((0..2000).collect::<Int32Array>())),
+        (
+            "a",
+            Arc::new(
+                (0..2000_u64).map(|i| f64::from_bits(0x7ff8_0000_0000_0000 + i)).collect::<Float64Array>(),
+            ),
+        ),
+    ];
+    let options = SparseOptions::default().with_timestamp(1);
+    array.write_sparse(&[RecordBatch::try_from_iter(columns).unwrap()], &options).unwrap();
+    let refused = array.delete(&"a < 1".parse().unwrap(), OnNull::Refuse, Some(2)).unwrap_err();
+    assert!(refused.to_string().contains("NaNs"), "{refused}");
+    array.delete(&"a > 1".parse().unwrap(), OnNull::Refuse, Some(2)).unwrap();
+}
+
+/// The engine does not compare the fill value where a fragment lacks an attribute: what it would delete besides is
+/// refused, and the rest deletes what the condition means.
+#[test]
+fn deletes_on_added_attributes_select_what_the_engine_selects() {
+    let cases: [(&str, Option<&[i32]>); 9] = [
+        // The fill value of b is 7.
+        ("b = 7", Some(&[10, 11, 12])),
+        ("b = 5", None),
+        ("b >= 4", Some(&[10])),
+        ("b < 4", None),
+        ("a < 2", Some(&[2, 3, 12])),
+        ("a < 2 AND b = 7", Some(&[2, 3, 10, 11, 12])),
+        ("b = 7 AND a < 2", Some(&[2, 3, 10, 11, 12])),
+        ("a < 2 AND b = 4", None),
+        ("a < 2 OR b = 7", Some(&[12])),
+    ];
+    for (condition, left) in cases {
+        let location = place();
+        let schema = SchemaBuilder::sparse()
+            .dimension(dim("x", 0, 79, 9))
+            .attribute(Attribute::new("a", Datatype::Int32))
+            .build()
+            .unwrap();
+        let mut array = ArrayWriter::create(&location, &schema, None, Some(1)).unwrap();
+        let write = |array: &ArrayWriter, columns: &[(&str, Vec<i32>)], time: u64| {
+            let columns = columns
+                .iter()
+                .map(|(name, values)| (*name, Arc::new(Int32Array::from(values.clone())) as ArrayRef));
+            let options = SparseOptions::default().with_timestamp(time);
+            array.write_sparse(&[RecordBatch::try_from_iter(columns).unwrap()], &options).unwrap();
+        };
+        write(&array, &[("x", vec![0, 1, 2, 3]), ("a", vec![0, 1, 2, 3])], 10);
+        let added = Attribute::new("b", Datatype::Int32).with_fill(7_i32.to_le_bytes().to_vec(), true);
+        array.evolve().add_attribute(added).apply(Some(20)).unwrap();
+        let array = ArrayWriter::open(&location, None).unwrap();
+        write(&array, &[("x", vec![10, 11, 12]), ("a", vec![0, 1, 2]), ("b", vec![3, 4, 5])], 30);
+        let predicate: Predicate = condition.parse().unwrap();
+        let deleted = array.delete(&predicate, OnNull::Refuse, Some(40));
+        let rows = |location: &Location| {
+            let found = read_all(location);
+            let mut rows = found.column(0).as_primitive::<Int32Type>().values().to_vec();
+            rows.sort_unstable();
+            rows
+        };
+        if let Some(left) = left {
+            deleted.unwrap();
+            assert_eq!(rows(&location), left, "{condition}");
+        } else {
+            let refused = deleted.unwrap_err().to_string();
+            assert!(refused.contains("'b' was added"), "{refused}");
+            // As the error advises.
+            let kept = |row: &i32| {
+                let (a, b) = if *row < 10 { (*row, 7) } else { (row - 10, row - 7) };
+                match condition {
+                    "b = 5" => b != 5,
+                    "b < 4" => b >= 4,
+                    _ => !(a < 2 && b == 4),
+                }
+            };
+            let left: Vec<i32> = rows(&location).into_iter().filter(kept).collect();
+            array.consolidate(&Consolidation::default()).unwrap();
+            array.delete(&predicate, OnNull::Refuse, Some(40)).unwrap();
+            assert_eq!(rows(&location), left, "{condition}");
+        }
+    }
+}

@@ -38,6 +38,8 @@ pub(crate) struct KeyField {
     pub(crate) name: String,
     pub(crate) datatype: Datatype,
     pub(crate) tiles: ColumnTiles,
+    /// Whether the schema of the fragment lacks the field.
+    pub(crate) is_absent: bool,
 }
 
 /// The fields of one fragment that a scan reads.
@@ -318,7 +320,8 @@ fn fields_of(
             let column = array.column(name)?;
             (column.datatype, column_tiles(array, fragment, column)?)
         };
-        keys.push(KeyField { name: name.to_owned(), datatype, tiles });
+        let is_absent = fragment.lacks(name);
+        keys.push(KeyField { name: name.to_owned(), datatype, tiles, is_absent });
     }
     let special = |field: Field| {
         let has = fragment.slots.index(field).is_some();

@@ -16,56 +16,89 @@ use crate::{Error, Result};
 pub(crate) struct Tested<'a> {
     pub(crate) datatype: Datatype,
     pub(crate) cells: &'a Decoded,
+    /// Whether the schema of the fragment lacks the attribute, so that the cells are its fill value.
+    pub(crate) is_absent: bool,
 }
 
-/// For each cell, whether `condition` is true.
+/// For each cell, whether `condition` is true, as the engine determines it.
 pub(crate) fn evaluate<'a>(
     condition: &Condition,
     cells: usize,
     field: &dyn Fn(&str) -> Option<Tested<'a>>,
 ) -> Result<Vec<bool>> {
+    let mut out = vec![true; cells];
+    apply(condition, Combination::And, field, &mut out)?;
+    Ok(out)
+}
+
+/// Combines what was found so far with a condition.
+///
+/// The steps are those of the engine, which differ from the logic of the tree in two ways: a test of an attribute that
+/// the fragment lacks discards what was found before it, and an OR keeps only cells that were found before it, also
+/// inside of another OR.
+fn apply<'a>(
+    condition: &Condition,
+    how: Combination,
+    field: &dyn Fn(&str) -> Option<Tested<'a>>,
+    found: &mut [bool],
+) -> Result<()> {
+    let cells = found.len();
     match condition {
-        Condition::Combined { how, parts } => {
-            let parts = parts.iter().map(|part| evaluate(part, cells, field));
-            match how {
-                Combination::And => fold(parts, cells, true, |a, b| a & b),
-                Combination::Or => fold(parts, cells, false, |a, b| a | b),
-                Combination::Not => {
-                    let mut inner = fold(parts, cells, false, |a, b| a | b)?;
-                    for value in &mut inner {
-                        *value = !*value;
-                    }
-                    Ok(inner)
-                }
-            }
+        Condition::Combined { how: Combination::And, parts } if how == Combination::And => {
+            parts.iter().try_for_each(|part| apply(part, Combination::And, field, found))
         }
-        Condition::Compare { op: Op::AlwaysTrue, .. } => Ok(vec![true; cells]),
-        Condition::Compare { op: Op::AlwaysFalse, .. } => Ok(vec![false; cells]),
+        Condition::Combined { how: Combination::And, parts } => {
+            let mut own = vec![true; cells];
+            parts.iter().try_for_each(|part| apply(part, Combination::And, field, &mut own))?;
+            combine(found, how, own);
+            Ok(())
+        }
+        Condition::Combined { how: Combination::Or, parts } => {
+            let mut own = vec![false; cells];
+            parts.iter().try_for_each(|part| apply(part, Combination::Or, field, &mut own))?;
+            combine(found, Combination::And, own);
+            Ok(())
+        }
+        Condition::Combined { how: Combination::Not, parts } => {
+            for part in parts {
+                let own = evaluate(part, cells, field)?;
+                combine(found, how, own.into_iter().map(|value| !value));
+            }
+            Ok(())
+        }
         Condition::Compare { field: name, op, value, offsets } => {
             let tested = field(name);
-            let tested = tested.ok_or_else(|| {
-                Error::corrupt(format!("a delete condition tests the unknown field '{name}'"))
-            })?;
-            let list = match op {
-                Op::In | Op::NotIn => Condition::list(value, offsets)?,
-                _ => vec![value.as_slice()],
+            if tested.as_ref().is_some_and(|tested| tested.is_absent) {
+                found.fill(false);
+                return Ok(());
+            }
+            let own = match op {
+                Op::AlwaysTrue => vec![true; cells],
+                Op::AlwaysFalse => vec![false; cells],
+                _ => {
+                    let tested = tested.ok_or_else(|| {
+                        Error::corrupt(format!("a delete condition tests the unknown field '{name}'"))
+                    })?;
+                    let list = match op {
+                        Op::In | Op::NotIn => Condition::list(value, offsets)?,
+                        _ => vec![value.as_slice()],
+                    };
+                    compare(&tested, *op, &list, cells)?
+                }
             };
-            compare(&tested, *op, &list, cells)
+            combine(found, how, own);
+            Ok(())
         }
     }
 }
 
-fn fold(
-    parts: impl Iterator<Item = Result<Vec<bool>>>,
-    cells: usize,
-    start: bool,
-    combine: impl Fn(bool, bool) -> bool,
-) -> Result<Vec<bool>> {
-    let mut out = vec![start; cells];
-    for part in parts {
-        out.iter_mut().zip(part?).for_each(|(a, b)| *a = combine(*a, b));
+fn combine(found: &mut [bool], how: Combination, values: impl IntoIterator<Item = bool>) {
+    for (found, value) in found.iter_mut().zip(values) {
+        match how {
+            Combination::Or => *found |= value,
+            Combination::And | Combination::Not => *found &= value,
+        }
     }
-    Ok(out)
 }
 
 fn compare(tested: &Tested<'_>, op: Op, values: &[&[u8]], cells: usize) -> Result<Vec<bool>> {
@@ -170,7 +203,8 @@ mod tests {
     fn an_empty_value_is_the_empty_string_where_cells_have_a_variable_length() {
         let cells = VarCells { data: b"xyy".to_vec(), offsets: vec![0, 1, 1, 1, 3] };
         let cells = Decoded::Var { cells, validity: Some(vec![1, 0, 1, 1]) };
-        let field = |_: &str| Some(Tested { datatype: Datatype::StringUtf8, cells: &cells });
+        let field =
+            |_: &str| Some(Tested { datatype: Datatype::StringUtf8, cells: &cells, is_absent: false });
         let run = |op| {
             let condition = Condition::Compare { field: "a".into(), op, value: vec![], offsets: vec![] };
             evaluate(&condition, 4, &field).unwrap()
@@ -184,7 +218,7 @@ mod tests {
         let stored = [f64::NAN, 0.0, -0.0, 1.0];
         let bytes = stored.iter().flat_map(|v| v.to_le_bytes()).collect();
         let cells = Decoded::Fixed { bytes, width: 8, validity: None };
-        let field = |_: &str| Some(Tested { datatype: Datatype::Float64, cells: &cells });
+        let field = |_: &str| Some(Tested { datatype: Datatype::Float64, cells: &cells, is_absent: false });
         let run = |op, values: &[f64]| {
             let value = values.iter().flat_map(|v| v.to_le_bytes()).collect();
             let offsets = (0..values.len() as u64).map(|i| 8 * i).collect();
@@ -200,7 +234,7 @@ mod tests {
     fn nulls_never_survive_a_comparison() {
         let bytes = [1_i32, 5, 9].iter().flat_map(|v| v.to_le_bytes()).collect();
         let cells = Decoded::Fixed { bytes, width: 4, validity: Some(vec![1, 0, 1]) };
-        let field = |_: &str| Some(Tested { datatype: Datatype::Int32, cells: &cells });
+        let field = |_: &str| Some(Tested { datatype: Datatype::Int32, cells: &cells, is_absent: false });
         let compare = |op, value: &[u8]| Condition::Compare {
             field: "a".into(),
             op,
@@ -218,5 +252,41 @@ mod tests {
         };
         assert_eq!(run(&or), [true, false, true]);
         assert!(evaluate(&compare(Op::Lt, &[1, 2]), 3, &field).is_err());
+    }
+
+    /// What TileDB 2.30 keeps of cells with a = 0 to 5, of a fragment that lacks b, for conditions in its files.
+    #[test]
+    fn absent_attributes_and_nested_ors_count_as_in_the_engine() {
+        let bytes = (0..6_i32).flat_map(i32::to_le_bytes).collect();
+        let cells = Decoded::Fixed { bytes, width: 4, validity: None };
+        let field =
+            |name: &str| Some(Tested { datatype: Datatype::Int32, cells: &cells, is_absent: name == "b" });
+        let leaf = |field: &str, op, value: i32| Condition::Compare {
+            field: field.into(),
+            op,
+            value: value.to_le_bytes().to_vec(),
+            offsets: vec![],
+        };
+        let a = |op, value| leaf("a", op, value);
+        let b = || leaf("b", Op::Ne, 5);
+        let or = |parts: &[Condition]| Condition::Combined { how: Combination::Or, parts: parts.to_vec() };
+        let and = |parts: &[Condition]| Condition::Combined { how: Combination::And, parts: parts.to_vec() };
+        let kept = |condition: &Condition| {
+            let kept = evaluate(condition, 6, &field).unwrap();
+            (0..6).filter(|cell| kept[*cell]).collect::<Vec<_>>()
+        };
+        let none: [usize; 0] = [];
+        assert_eq!(kept(&b()), none);
+        assert_eq!(kept(&leaf("b", Op::AlwaysTrue, 0)), none);
+        assert_eq!(kept(&or(&[b(), a(Op::Ge, 2)])), [2, 3, 4, 5]);
+        assert_eq!(kept(&or(&[a(Op::Ge, 2), b()])), none);
+        assert_eq!(kept(&and(&[b(), a(Op::Ge, 2)])), none);
+        assert_eq!(kept(&or(&[a(Op::Eq, 3), and(&[a(Op::Lt, 2), b()])])), [3]);
+        assert_eq!(kept(&and(&[or(&[a(Op::Eq, 3), b()]), a(Op::Lt, 4)])), none);
+        assert_eq!(kept(&and(&[a(Op::Lt, 4), or(&[b(), a(Op::Eq, 3)])])), [3]);
+        let outer = or(&[a(Op::Lt, 2), a(Op::Gt, 4)]);
+        assert_eq!(kept(&or(&[outer.clone(), a(Op::Eq, 3)])), [3]);
+        assert_eq!(kept(&or(&[a(Op::Lt, 4), outer])), [0, 1]);
+        assert_eq!(kept(&and(&[and(&[a(Op::Lt, 4), a(Op::Gt, 1)]), a(Op::Ne, 2)])), [3]);
     }
 }

@@ -10,7 +10,7 @@ use tesselle_core::{At, ByteRange, Cost, Step, Task, Within};
 use super::assemble::assemble;
 use super::cells::Decoded;
 use super::dedup::{Candidate, newest};
-use super::plan::{Cut, FragmentFields, Slab, SparseScan, TileRef};
+use super::plan::{Cut, FragmentFields, KeyField, Slab, SparseScan, TileRef};
 use super::survive::{Tested, evaluate};
 use crate::read::tile::StoredTile;
 use crate::{Error, Result};
@@ -236,7 +236,8 @@ impl SparseTask {
             let survives = {
                 let field = |name: &str| {
                     let at = fields.keys.iter().position(|key| key.name == name)?;
-                    Some(Tested { datatype: fields.keys.get(at)?.datatype, cells: tile.keys.get(at)? })
+                    let KeyField { datatype, is_absent, .. } = *fields.keys.get(at)?;
+                    Some(Tested { datatype, cells: tile.keys.get(at)?, is_absent })
                 };
                 evaluate(&delete.survives, cells, &field)?
             };

@@ -4,7 +4,7 @@
 
 mod dense;
 mod lists;
-mod source;
+pub(super) mod source;
 mod sparse;
 
 use std::sync::Arc;

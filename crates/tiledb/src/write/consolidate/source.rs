@@ -21,7 +21,11 @@ pub(super) fn field(array: &Array, fragment: &Fragment, field: Field) -> Result<
 }
 
 /// The tiles of an attribute, or its fill value where the fragment does not have it.
-pub(super) fn attribute(array: &Array, fragment: &Fragment, wanted: &Attribute) -> Result<ColumnTiles> {
+pub(in crate::write) fn attribute(
+    array: &Array,
+    fragment: &Fragment,
+    wanted: &Attribute,
+) -> Result<ColumnTiles> {
     match fragment.attribute(&wanted.name, CellType::of_attribute(wanted))? {
         Some(index) => field(array, fragment, Field::Attribute(index)),
         None => Ok(ColumnTiles::Fill {
@@ -33,7 +37,7 @@ pub(super) fn attribute(array: &Array, fragment: &Fragment, wanted: &Attribute) 
 }
 
 /// Reads and decodes one tile.
-pub(super) fn read(array: &Array, tiles: &ColumnTiles, tile: u64, cells: u64) -> Result<Decoded> {
+pub(in crate::write) fn read(array: &Array, tiles: &ColumnTiles, tile: u64, cells: u64) -> Result<Decoded> {
     let mut ranges: Vec<ByteRange> = Vec::new();
     tiles.ranges(tile, &mut ranges)?;
     let mut fetched: Vec<Bytes> = Vec::with_capacity(ranges.len());

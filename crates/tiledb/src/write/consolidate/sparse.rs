@@ -340,7 +340,7 @@ impl<'a> Source<'a> {
                 continue;
             }
             let Some(number) = conditions.iter().position(same) else { continue };
-            let field = |name: &str| tested(schema, &decoded, name);
+            let field = |name: &str| tested(self.fragment, schema, &decoded, name);
             let survives = evaluate(&delete.survives, count, &field)?;
             for (cell, survives) in survives.into_iter().enumerate() {
                 let (time, slot) = (delete_timestamps.at_mut(cell)?, numbers.at_mut(cell)?);
@@ -362,12 +362,19 @@ impl<'a> Source<'a> {
     }
 }
 
-fn tested<'a>(schema: &ArraySchema, decoded: &'a [Decoded], name: &str) -> Option<Tested<'a>> {
-    if let Some((i, attribute)) = schema.attribute(name) {
-        return Some(Tested { datatype: attribute.datatype, cells: decoded.get(i)? });
-    }
-    let (i, dimension) = schema.dimension(name)?;
-    Some(Tested { datatype: dimension.datatype, cells: decoded.get(schema.attributes.len() + i)? })
+fn tested<'a>(
+    fragment: &Fragment,
+    schema: &ArraySchema,
+    decoded: &'a [Decoded],
+    name: &str,
+) -> Option<Tested<'a>> {
+    let (at, datatype) = if let Some((at, attribute)) = schema.attribute(name) {
+        (at, attribute.datatype)
+    } else {
+        let (at, dimension) = schema.dimension(name)?;
+        (schema.attributes.len() + at, dimension.datatype)
+    };
+    Some(Tested { datatype, cells: decoded.get(at)?, is_absent: fragment.lacks(name) })
 }
 
 /// Gathers picked cells into tiles.

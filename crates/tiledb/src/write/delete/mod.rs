@@ -4,18 +4,27 @@
 //! nullable attribute therefore also deletes its null cells. The format cannot store a null test that engines would
 //! read back, so the caller decides with [`OnNull`] whether that is acceptable.
 //!
-//! A comparison with NaN is false, too, but NaN is above all numbers in conditions: one that is true for greater numbers
-//! is stored together with a list of the usual NaNs, which compares bytes.
+//! A comparison with NaN is false, too (`nans.rs`), and so is one with an attribute that the fragment lacks (`absent.rs`).
+
+mod absent;
+mod nans;
+
+use std::cell::OnceCell;
 
 use tesselle_core::{Comparison, Predicate, Scalar};
 
-use super::array::ArrayWriter;
+use super::array::{ArrayWriter, schema_names};
 use super::commit::put;
 use super::name::{WRITE_VERSION, fresh_versioned, stamp};
 use crate::meta::condition::{Combination, Condition, Op};
 use crate::meta::generic_tile::GenericTile;
 use crate::meta::schema::ArrayKind;
 use crate::meta::value::write_scalar;
+use crate::open::Array;
+use crate::read::sparse::ColumnTiles;
+use crate::read::sparse::survive::{Tested, evaluate};
+use crate::read::tile::StoredTile;
+use crate::write::cells::CellType;
 use crate::{Datatype, Error, Result};
 
 /// How a delete treats cells in which a tested attribute is null.
@@ -43,78 +52,14 @@ impl ArrayWriter {
             ))
             .hint("allow the deletion of null cells, or use another field"));
         }
-        let condition = self.survival(predicate)?;
+        let stamp = stamp(timestamp);
+        let condition = Survival { writer: self, before: stamp.1, array: OnceCell::new() }.of(predicate)?;
         let mut payload = Vec::new();
         condition.write(&mut payload)?;
-        let name = format!("{}.del", fresh_versioned(stamp(timestamp), WRITE_VERSION)?);
+        let name = format!("{}.del", fresh_versioned(stamp, WRITE_VERSION)?);
         let bytes = GenericTile::write(&payload, WRITE_VERSION, self.key.as_ref())?;
         put(&self.location.join("__commits").join(&name), &bytes)?;
         Ok(name)
-    }
-
-    /// True where `predicate` is not true.
-    fn survival(&self, predicate: &Predicate) -> Result<Condition> {
-        match predicate {
-            Predicate::Not(inner) => self.not_false(inner),
-            Predicate::And(parts) => combined(Combination::Or, parts, |part| self.survival(part)),
-            Predicate::Or(parts) => combined(Combination::And, parts, |part| self.survival(part)),
-            leaf => self.leaf(leaf, true),
-        }
-    }
-
-    /// True where `predicate` is not false.
-    fn not_false(&self, predicate: &Predicate) -> Result<Condition> {
-        match predicate {
-            Predicate::Not(inner) => self.survival(inner),
-            Predicate::And(parts) => combined(Combination::And, parts, |part| self.not_false(part)),
-            Predicate::Or(parts) => combined(Combination::Or, parts, |part| self.not_false(part)),
-            leaf => self.leaf(leaf, false),
-        }
-    }
-
-    fn leaf(&self, leaf: &Predicate, negated: bool) -> Result<Condition> {
-        match leaf {
-            Predicate::Compare { column, op, value } => {
-                let op = match (op, negated) {
-                    (Comparison::Eq, false) | (Comparison::Ne, true) => Op::Eq,
-                    (Comparison::Ne, false) | (Comparison::Eq, true) => Op::Ne,
-                    (Comparison::Lt, false) | (Comparison::Ge, true) => Op::Lt,
-                    (Comparison::Le, false) | (Comparison::Gt, true) => Op::Le,
-                    (Comparison::Gt, false) | (Comparison::Le, true) => Op::Gt,
-                    (Comparison::Ge, false) | (Comparison::Lt, true) => Op::Ge,
-                };
-                let value = self.literal(column, value, matches!(op, Op::Eq | Op::Ne))?;
-                let condition = Condition::Compare { field: column.clone(), op, value, offsets: Vec::new() };
-                let attribute = self.schema.attribute(column).map(|(_, attribute)| attribute);
-                Ok(match attribute.filter(|attribute| attribute.datatype.is_float()) {
-                    // Only a list matches a NaN.
-                    Some(attribute) if matches!(op, Op::Ge | Op::Gt) => Condition::Combined {
-                        how: Combination::Or,
-                        parts: vec![condition, nans(column, attribute.datatype)],
-                    },
-                    _ => condition,
-                })
-            }
-            Predicate::In { column, values } => {
-                let (mut value, mut offsets) = (Vec::new(), Vec::new());
-                let (datatype, _) = self.field(column)?;
-                for listed in values {
-                    let bytes = self.literal(column, listed, true)?;
-                    // Engines compare the bytes of listed values.
-                    for bytes in std::iter::once(&bytes).chain(&other_zero(datatype, &bytes)) {
-                        offsets.push(value.len() as u64);
-                        value.extend_from_slice(bytes);
-                    }
-                }
-                let op = if negated { Op::NotIn } else { Op::In };
-                Ok(Condition::Compare { field: column.clone(), op, value, offsets })
-            }
-            Predicate::IsNull { column } => {
-                Err(Error::unsupported(format!("a delete cannot test whether '{column}' is null")))
-            }
-            _ => Err(Error::invalid("a delete needs a condition on a dimension or attribute")
-                .hint("the array stores comparisons, IN, IS NULL, AND, OR and NOT; it has no functions")),
-        }
     }
 
     /// The datatype of a field, and whether its cells are of variable length.
@@ -174,14 +119,135 @@ impl ArrayWriter {
     }
 }
 
-/// Whether a float is one of the NaNs that computations yield.
-fn nans(field: &str, datatype: Datatype) -> Condition {
-    let nans: Vec<Vec<u8>> = match datatype {
-        Datatype::Float32 => [f32::NAN, -f32::NAN].map(|nan| nan.to_le_bytes().to_vec()).into(),
-        _ => [f64::NAN, -f64::NAN].map(|nan| nan.to_le_bytes().to_vec()).into(),
-    };
-    let offsets = vec![0, datatype.size() as u64];
-    Condition::Compare { field: field.to_owned(), op: Op::In, value: nans.concat(), offsets }
+/// What the cells that survive a delete have in common.
+struct Survival<'a> {
+    writer: &'a ArrayWriter,
+    /// The time of the delete: it concerns the cells written until then.
+    before: u64,
+    /// The array, once its fragments are needed.
+    array: OnceCell<Array>,
+}
+
+impl Survival<'_> {
+    /// The condition to store.
+    fn of(&self, predicate: &Predicate) -> Result<Condition> {
+        let condition = self.not_true(predicate)?;
+        let mut fields = Vec::new();
+        condition.fields(&mut fields);
+        let is_attribute = |field: &&str| self.writer.schema.attribute(field).is_some();
+        // Without evolution all fragments have all attributes.
+        if !fields.iter().any(is_attribute) || schema_names(&self.writer.location)?.len() < 2 {
+            return Ok(condition);
+        }
+        let array = self.array()?;
+        let lacking = |field: &str| array.fragments.iter().filter(|fragment| fragment.lacks(field)).count();
+        let condition = absent::first(condition, &lacking);
+        for fragment in &array.fragments {
+            absent::check(&condition, &|field| fragment.lacks(field), &|test| self.of_fill(test))?;
+        }
+        Ok(condition)
+    }
+
+    /// The array with the fragments that the delete concerns.
+    fn array(&self) -> Result<&Array> {
+        if let Some(array) = self.array.get() {
+            return Ok(array);
+        }
+        let mut array = self.writer.open_for_reading()?;
+        array
+            .fragments
+            .retain(|fragment| fragment.footer.has_timestamps || fragment.name.start <= self.before);
+        Ok(self.array.get_or_init(|| array))
+    }
+
+    /// Whether the fill value of an attribute passes a test.
+    fn of_fill(&self, test: &Condition) -> Result<bool> {
+        let Condition::Compare { field, .. } = test else {
+            return Err(Error::internal("a combination has no fill value"));
+        };
+        let (_, attribute) =
+            self.writer.schema.attribute(field).ok_or_else(|| Error::internal("not an attribute"))?;
+        let tiles = ColumnTiles::Fill {
+            value: attribute.fill.clone(),
+            valid: attribute.nullable.then_some(attribute.fill_valid),
+            is_var: CellType::of_attribute(attribute).is_var(),
+        };
+        let cells = tiles.decode(&StoredTile::default(), 0, 1)?;
+        let field = |_: &str| Some(Tested { datatype: attribute.datatype, cells: &cells, is_absent: false });
+        Ok(evaluate(test, 1, &field)?.first() == Some(&true))
+    }
+
+    /// Whether a float is a NaN.
+    fn nans(&self, field: &str, datatype: Datatype) -> Result<Condition> {
+        let mut all = nans::usual(datatype);
+        nans::add_stored(self.array()?, field, &mut all)?;
+        Ok(nans::listed(field, datatype, &all))
+    }
+
+    /// True where `predicate` is not true.
+    fn not_true(&self, predicate: &Predicate) -> Result<Condition> {
+        match predicate {
+            Predicate::Not(inner) => self.not_false(inner),
+            Predicate::And(parts) => combined(Combination::Or, parts, |part| self.not_true(part)),
+            Predicate::Or(parts) => combined(Combination::And, parts, |part| self.not_true(part)),
+            leaf => self.leaf(leaf, true),
+        }
+    }
+
+    /// True where `predicate` is not false.
+    fn not_false(&self, predicate: &Predicate) -> Result<Condition> {
+        match predicate {
+            Predicate::Not(inner) => self.not_true(inner),
+            Predicate::And(parts) => combined(Combination::And, parts, |part| self.not_false(part)),
+            Predicate::Or(parts) => combined(Combination::Or, parts, |part| self.not_false(part)),
+            leaf => self.leaf(leaf, false),
+        }
+    }
+
+    fn leaf(&self, leaf: &Predicate, negated: bool) -> Result<Condition> {
+        match leaf {
+            Predicate::Compare { column, op, value } => {
+                let op = match (op, negated) {
+                    (Comparison::Eq, false) | (Comparison::Ne, true) => Op::Eq,
+                    (Comparison::Ne, false) | (Comparison::Eq, true) => Op::Ne,
+                    (Comparison::Lt, false) | (Comparison::Ge, true) => Op::Lt,
+                    (Comparison::Le, false) | (Comparison::Gt, true) => Op::Le,
+                    (Comparison::Gt, false) | (Comparison::Le, true) => Op::Gt,
+                    (Comparison::Ge, false) | (Comparison::Lt, true) => Op::Ge,
+                };
+                let value = self.writer.literal(column, value, matches!(op, Op::Eq | Op::Ne))?;
+                let condition = Condition::Compare { field: column.clone(), op, value, offsets: Vec::new() };
+                let attribute = self.writer.schema.attribute(column).map(|(_, attribute)| attribute);
+                Ok(match attribute.filter(|attribute| attribute.datatype.is_float()) {
+                    // Only a list matches a NaN.
+                    Some(attribute) if matches!(op, Op::Ge | Op::Gt) => Condition::Combined {
+                        how: Combination::Or,
+                        parts: vec![condition, self.nans(column, attribute.datatype)?],
+                    },
+                    _ => condition,
+                })
+            }
+            Predicate::In { column, values } => {
+                let (mut value, mut offsets) = (Vec::new(), Vec::new());
+                let (datatype, _) = self.writer.field(column)?;
+                for listed in values {
+                    let bytes = self.writer.literal(column, listed, true)?;
+                    // Engines compare the bytes of listed values.
+                    for bytes in std::iter::once(&bytes).chain(&other_zero(datatype, &bytes)) {
+                        offsets.push(value.len() as u64);
+                        value.extend_from_slice(bytes);
+                    }
+                }
+                let op = if negated { Op::NotIn } else { Op::In };
+                Ok(Condition::Compare { field: column.clone(), op, value, offsets })
+            }
+            Predicate::IsNull { column } => {
+                Err(Error::unsupported(format!("a delete cannot test whether '{column}' is null")))
+            }
+            _ => Err(Error::invalid("a delete needs a condition on a dimension or attribute")
+                .hint("the array stores comparisons, IN, IS NULL, AND, OR and NOT; it has no functions")),
+        }
+    }
 }
 
 /// The zero of the other sign, if these are the bytes of a zero.
@@ -249,7 +315,8 @@ mod tests {
             "f BETWEEN 0.5 AND 2 AND a > 1",
             "f < 1 AND (a > 3 OR f < 7)",
         ] {
-            let condition = array.survival(&text.parse().unwrap()).unwrap();
+            let survival = Survival { writer: &array, before: u64::MAX, array: OnceCell::new() };
+            let condition = survival.of(&text.parse().unwrap()).unwrap();
             assert!(!is_nested(&condition), "{text}: {condition:?}");
         }
     }
