@@ -1,6 +1,6 @@
 //! Uncommitted files of this process, which must be removed even if the process ends abruptly.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -8,11 +8,15 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// A staged local file or folder. [`remove_staged`] removes it until this is dropped.
 #[derive(Debug)]
-pub struct StagedPath(u64);
+pub struct StagedPath {
+    path: PathBuf,
+    number: u64,
+}
 
 #[derive(Debug, Default)]
 struct Registry {
-    paths: BTreeMap<u64, PathBuf>,
+    /// By path, because a write may stage thousands of files and every commit asks for some.
+    paths: BTreeMap<PathBuf, BTreeSet<u64>>,
     next: u64,
     closed: bool,
     /// Whether something has got its name.
@@ -51,14 +55,20 @@ impl StagedPath {
         registry.check()?;
         let number = registry.next;
         registry.next += 1;
-        registry.paths.insert(number, path);
-        Ok(Self(number))
+        registry.paths.entry(path.clone()).or_default().insert(number);
+        Ok(Self { path, number })
     }
 }
 
 impl Drop for StagedPath {
     fn drop(&mut self) {
-        registry().paths.remove(&self.0);
+        let mut registry = registry();
+        if let Some(numbers) = registry.paths.get_mut(&self.path) {
+            numbers.remove(&self.number);
+            if numbers.is_empty() {
+                registry.paths.remove(&self.path);
+            }
+        }
     }
 }
 
@@ -68,10 +78,10 @@ pub(super) fn about_to_commit(from: &Path, target: &Path) -> Result<()> {
     let mut registry = registry();
     registry.check()?;
     let is_hidden = std::path::absolute(target)
-        .is_ok_and(|target| registry.paths.values().any(|staged| target.starts_with(staged)));
+        .is_ok_and(|target| target.ancestors().any(|folder| registry.paths.contains_key(folder)));
     registry.committed |= !is_hidden;
     if let Ok(from) = std::path::absolute(from) {
-        registry.paths.retain(|_, staged| *staged != from);
+        registry.paths.remove(&from);
     }
     Ok(())
 }
@@ -102,7 +112,7 @@ pub fn remove_staged() {
 /// The lock is kept meanwhile: a thread that creates a file has registered it, and blocks or fails from here on.
 fn remove_all(mut registry: MutexGuard<'_, Registry>) {
     registry.closed = true;
-    for path in std::mem::take(&mut registry.paths).into_values() {
+    for path in std::mem::take(&mut registry.paths).into_keys() {
         // A failed removal is ignored; the name marks the file as temporary.
         let _ = if path.is_dir() { remove_folder(&path) } else { std::fs::remove_file(&path) };
     }

@@ -1,5 +1,6 @@
 //! A staged fragment: tiles in, data files and metadata out, visible with the commit (spec §8, §9, §11).
 
+use std::collections::HashMap;
 use std::ops::Range as Span;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -319,10 +320,13 @@ impl FragmentWriter {
         let slots = Slots::new(schema, version, self.plan.with_timestamps, self.plan.with_deletes);
         let fields = slots.fields();
         let zeros = vec![0_u64; self.tiles];
-        let writer_of = |field: &Field| {
-            let found = self.codecs.iter().zip(&self.files).find(|(codec, _)| codec.field == *field);
-            found.map(|(codec, files)| (codec, &files.lists))
-        };
+        let writers: HashMap<Field, _> = self
+            .codecs
+            .iter()
+            .zip(&self.files)
+            .map(|(codec, files)| (codec.field, (codec, &files.lists)))
+            .collect();
+        let writer_of = |field: &Field| writers.get(field).copied();
         let mut out = Vec::new();
         let mut put = |payload: &[u8]| -> Result<u64> {
             let at = out.len() as u64;

@@ -1,5 +1,7 @@
 //! Building of array schemas: dimensions, attributes and the rules of the engine (spec §7).
 
+use std::collections::HashSet;
+
 use tesselle_core::Scalar;
 
 use super::name::WRITE_VERSION;
@@ -340,16 +342,15 @@ pub(crate) fn check(schema: &ArraySchema, enumerations: &[Enumeration]) -> Resul
     if schema.dimensions.is_empty() {
         return fail("an array needs a dimension".to_owned());
     }
-    let mut names: Vec<&str> = Vec::new();
+    let mut names: HashSet<&str> = HashSet::new();
     let fields = schema.dimensions.iter().map(|d| &d.name).chain(schema.attributes.iter().map(|a| &a.name));
     for name in fields.chain(schema.labels.iter().map(|label| &label.name)) {
         if name.starts_with("__") {
             return fail(format!("the name '{name}' is reserved: it begins with two underscores"));
         }
-        if names.contains(&name.as_str()) {
+        if !names.insert(name) {
             return fail(format!("the name '{name}' occurs twice"));
         }
-        names.push(name);
     }
     let dense = schema.kind == ArrayKind::Dense;
     if dense && schema.attributes.is_empty() {
