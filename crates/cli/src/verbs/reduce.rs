@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use clap::Args;
 use tesselle::array::MemoryArray;
-use tesselle::core::json_float;
+use tesselle::core::{json_float, type_name};
 use tesselle::reduce::{ReduceOp, Values, quantile, reduce, resolve_axes};
 use tesselle::{Action, ArrayView, Driver, Error, Region, Result, Selection, Table};
 
@@ -196,9 +196,14 @@ impl Reduce {
                     .suggest("add {}", [Action::ArrayColumn(many.to_vec())]));
             }
         };
-        let array = table
-            .array(name)
-            .ok_or_else(|| Error::unknown_name("array column", name, columns.iter().map(String::as_str)))?;
+        let array = table.array(name).ok_or_else(|| match table.schema().field_with_name(name) {
+            Ok(field) => Error::invalid(format!(
+                "column '{name}' of type {} is not a dense array of numbers",
+                type_name(field.data_type())
+            ))
+            .hint("use tess sql for other columns"),
+            Err(_) => Error::unknown_name("array column", name, columns.iter().map(String::as_str)),
+        })?;
         Ok((name.to_owned(), array))
     }
 }

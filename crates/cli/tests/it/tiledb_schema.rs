@@ -228,3 +228,17 @@ fn domains_and_boxes_of_times_are_dates_and_times() {
     fine(&["tiledb", "evolve", &growing, "--expand", "day=2024-01-01:2024-02-29"]);
     assert_eq!(json_of(&["info", &growing])["current_domain"], json!([[day, day + 59]]));
 }
+
+#[test]
+fn columns_without_numbers_are_no_arrays_and_the_error_states_their_type() {
+    let folder = tempfile::tempdir().unwrap();
+    let array = folder.path().join("array");
+    let attrs =
+        ["--attr", "v:INT64", "--attr", "ok:BOOL", "--attr", "at:DATETIME_MS", "--attr", "s:STRING_UTF8"];
+    fine(&[&["tiledb", "create", path(&array), "--dim", "y:INT32:0:3:2"][..], &attrs].concat());
+    for (column, type_name) in [("ok", "bool"), ("at", "timestamp_ms"), ("s", "utf8")] {
+        let message = refused(&["reduce", path(&array), "--op", "max", "--column", column]);
+        assert!(message.contains(&format!("column '{column}' of type {type_name} is not")), "{message}");
+    }
+    assert!(refused(&["reduce", path(&array), "--op", "max", "--column", "w"]).contains("does not exist"));
+}
