@@ -11,6 +11,7 @@ mod deflate;
 mod frame;
 #[cfg(feature = "lz4")]
 mod lz4;
+mod lzo;
 #[cfg(feature = "snappy")]
 mod snappy;
 #[cfg(any(feature = "bzip2", feature = "gzip", feature = "xz"))]
@@ -43,6 +44,8 @@ pub enum Compressor {
     Bzip2,
     /// An `.xz` container.
     Xz,
+    /// One LZO1X block, without frame or length; it is only read.
+    Lzo,
 }
 
 impl Compressor {
@@ -57,6 +60,7 @@ impl Compressor {
             Self::Zlib => "zlib stream",
             Self::Bzip2 => "bzip2 stream",
             Self::Xz => "xz stream",
+            Self::Lzo => "lzo block",
         }
     }
 }
@@ -85,6 +89,7 @@ pub fn decompress_into(compressor: Compressor, src: &[u8], dst: &mut [u8]) -> Re
         Compressor::Bzip2 => bzip2::decompress_into(src, dst),
         #[cfg(feature = "xz")]
         Compressor::Xz => xz::decompress_into(src, dst),
+        Compressor::Lzo => lzo::decompress_into(src, dst),
         #[allow(unreachable_patterns, reason = "reached only when a compressor's feature is off")]
         other => Err(not_built(other)),
     }
@@ -112,6 +117,7 @@ pub fn compress(compressor: Compressor, level: Option<i32>, src: &[u8], dst: &mu
         Compressor::Bzip2 => bzip2::compress(level, src, dst),
         #[cfg(feature = "xz")]
         Compressor::Xz => xz::compress(level, src, dst),
+        Compressor::Lzo => Err(Error::unsupported(compressor.name(), "it is only read")),
         #[allow(unreachable_patterns, reason = "reached only when a compressor's feature is off")]
         other => Err(not_built(other)),
     }

@@ -18,12 +18,14 @@ pub enum Compression {
     Zstd,
     /// An `.xz` container.
     Lzma2,
+    /// An LZO1X block, which only the writer in C++ has.
+    Lzo,
 }
 
 impl Compression {
     /// All compressors.
-    pub const ALL: [Self; 6] =
-        [Self::Uncompressed, Self::Snappy, Self::Gzip, Self::Lz4, Self::Zstd, Self::Lzma2];
+    pub const ALL: [Self; 7] =
+        [Self::Uncompressed, Self::Snappy, Self::Gzip, Self::Lz4, Self::Zstd, Self::Lzma2, Self::Lzo];
 
     /// The code in files.
     pub(crate) fn code(self) -> u8 {
@@ -31,19 +33,20 @@ impl Compression {
             Self::Uncompressed => 0,
             Self::Snappy => 1,
             Self::Gzip => 2,
+            Self::Lzo => 3,
             Self::Lz4 => 7,
             Self::Zstd => 8,
             Self::Lzma2 => 9,
         }
     }
 
-    /// The compressor of a code. Codes 3 to 6 are names that were never implemented.
+    /// The compressor of a code. Codes 4 to 6 are names that were never implemented.
     pub(crate) fn from_code(code: i32) -> Result<Self> {
         Self::ALL.into_iter().find(|c| i32::from(c.code()) == code).ok_or_else(|| {
-            let hint = if (3..=6).contains(&code) {
-                "codes 3 to 6 (LZO, SDT, PAA, PLA) were never implemented by any writer"
+            let hint = if (4..=6).contains(&code) {
+                "codes 4 to 6 (SDT, PAA, PLA) were never implemented by any writer"
             } else {
-                "supported are 0, 1, 2, 7, 8 and 9; the file may come from a newer writer"
+                "supported are 0 to 3 and 7 to 9; the file may come from a newer writer"
             };
             Error::corrupt(format!("compressor {code} is not known")).class("unsupported_codec").hint(hint)
         })
@@ -58,6 +61,7 @@ impl Compression {
             Self::Lz4 => "LZ4",
             Self::Zstd => "ZSTD",
             Self::Lzma2 => "LZMA2",
+            Self::Lzo => "LZO",
         }
     }
 
@@ -75,6 +79,7 @@ impl Compression {
             Self::Lz4 => Compressor::Lz4Block,
             Self::Zstd => Compressor::Zstd,
             Self::Lzma2 => Compressor::Xz,
+            Self::Lzo => Compressor::Lzo,
         }
     }
 }

@@ -72,7 +72,7 @@ impl Page {
                 return Ok(&self.data);
             }
             Compression::Snappy => 64,
-            Compression::Lz4 => 256,
+            Compression::Lz4 | Compression::Lzo => 256,
             Compression::Gzip => 1040,
             Compression::Zstd | Compression::Lzma2 => u64::MAX,
         };

@@ -89,6 +89,7 @@ impl Compression {
             Self::Uncompressed | Self::Snappy => true,
             Self::Lz4 => version >= Version::V2,
             Self::Gzip | Self::Zstd | Self::Lzma2 => version >= Version::V3,
+            Self::Lzo => false,
         }
     }
 

@@ -9,6 +9,7 @@ mod floats;
 mod freq;
 mod golden;
 mod health;
+mod lzo;
 mod model;
 mod original;
 mod pages;
