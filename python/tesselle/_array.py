@@ -49,7 +49,12 @@ class Array:
         """The type of a cell."""
         import numpy
 
-        return numpy.dtype(_DTYPES[self._native.dtype])
+        return numpy.dtype(self._native.time or self._stored)
+
+    @property
+    def _stored(self) -> str:
+        """The type of a stored cell, as numpy abbreviates it: times are stored as integers."""
+        return _DTYPES[self._native.dtype]
 
     @property
     def ndim(self) -> int:
@@ -64,7 +69,7 @@ class Array:
     @property
     def nbytes(self) -> int:
         """The size in memory, in bytes."""
-        return self.size * int(_DTYPES[self._native.dtype][2:])
+        return self.size * int(self._stored[2:])
 
     @property
     def chunks(self) -> tuple[int, ...]:
@@ -100,8 +105,7 @@ class Array:
         plain = window(key, self._shape)
         if plain is not None:
             spans, shape = plain
-            cells = self._empty(shape or (1,))
-            self._native.read_into(spans, cells)
+            cells = self._filled(spans, shape or (1,))
             return cells if shape else cells[0]
         mask: Any = key[0] if isinstance(key, tuple) and len(key) == 1 else key
         if getattr(mask, "ndim", 0) > 1 and mask.shape == self.shape and mask.dtype == bool:
@@ -136,7 +140,7 @@ class Array:
             raise InvalidCall("lists of positions are not read into a buffer; index the array instead")
         shape = tuple(length(span) for axis, span in enumerate(index.spans) if axis not in index.dropped)
         memory = _memory(out)
-        view = memoryview(memory)
+        view = memoryview(_countable(memory))
         self._check(view, memory, shape)
         if view.nbytes == 0 and all(map(length, index.spans)):
             raise InvalidCall("the buffer is empty, the region is not")
@@ -169,7 +173,7 @@ class Array:
         if is_array:
             matches = out.dtype == self.dtype
         else:
-            matches = view.format in ("B", "b", "c") or _kind(view) == _DTYPES[self._native.dtype].lstrip("<|")
+            matches = view.format in ("B", "b", "c") or _kind(view) == self._stored.lstrip("<|")
         if not matches:
             found = out.dtype if is_array else f"the format {view.format!r}"
             raise InvalidCall(f"the array has cells of {self._type}, the buffer of {found}")
@@ -181,22 +185,30 @@ class Array:
     @property
     def _type(self) -> str:
         """The name of the type of a cell, as numpy has it."""
+        if self._native.time is not None:
+            return self._native.time
         name = self._native.dtype
         kinds = {"f": "float", "i": "int", "u": "uint"}
         return name if name == "bool" else f"{kinds[name[0]]}{name[1:]}"
 
     @cached_property
-    def _empty(self) -> Callable[[Sequence[int]], numpy.ndarray[Any, Any]]:
-        """Makes arrays of a shape for cells of this type."""
+    def _filled(self) -> Callable[[Sequence[Span], Sequence[int]], numpy.ndarray[Any, Any]]:
+        """Reads spans into a new array of a shape."""
         import numpy
 
-        dtype = self.dtype
-        return lambda shape: numpy.empty(shape, dtype)
+        stored, dtype, read_into = numpy.dtype(self._stored), self.dtype, self._native.read_into
+
+        def plain(spans: Sequence[Span], shape: Sequence[int]) -> numpy.ndarray[Any, Any]:
+            cells: numpy.ndarray[Any, Any] = numpy.empty(shape, stored)
+            read_into(spans, cells)
+            return cells
+
+        # Buffers of numpy cannot be of times.
+        return plain if dtype == stored else lambda spans, shape: plain(spans, shape).view(dtype)
 
     def _read(self, spans: tuple[Span, ...]) -> numpy.ndarray[Any, Any]:
         shape = [length(span) for span in spans]
-        out = self._empty(shape or (1,))
-        self._native.read_into(spans, out)
+        out = self._filled(spans, shape or (1,))
         return out if shape else out.reshape(())
 
     def _masked(self, mask: numpy.ndarray[Any, Any]) -> numpy.ndarray[Any, Any]:
@@ -234,12 +246,18 @@ class Array:
     def _reduce(self, op: str, axis: Axes) -> numpy.ndarray[Any, Any]:
         import numpy
 
+        self._expect_numbers(op)
         over = axes(axis, self.dims)
         if not over and self.ndim:
             raise InvalidCall("a reduction is over one axis at least")
         dtype, values, shape = self._native.reduce(op, [(0, extent, 1) for extent in self.shape], over)
         flat = numpy.array(values, dtype) if isinstance(values, list) else numpy.frombuffer(values, dtype)
         return flat.reshape(shape)
+
+    def _expect_numbers(self, op: str) -> None:
+        """Refuses reductions of times, except those that are times of the array."""
+        if self._native.time is not None and op not in ("min", "max"):
+            raise TypeError(f"{op} of cells of the type {self._native.time} is not supported; read them: array[...].{op}()")
 
     def _moment(self, op: str, axis: Axes) -> numpy.ndarray[Any, Any]:
         """The engine refuses the mean of no cells; numpy returns NaN."""
@@ -267,6 +285,10 @@ class Array:
         import numpy
 
         result: numpy.ndarray[Any, Any] = self._reduce(op, axis).astype(self.dtype)
+        if self.dtype.kind in "mM":
+            # What is no time is stored as the smallest number.
+            lowest = result if op == "min" else self._reduce("min", axis).astype(self.dtype)
+            result = numpy.where(numpy.isnat(lowest), lowest, result)
         if self.dtype.kind == "f":
             result = numpy.where(self._reduce("nan_count", axis) > 0, self.dtype.type("nan"), result)
         return result
@@ -325,6 +347,7 @@ class Array:
         """Returns the results for each level, along a new first axis."""
         import numpy
 
+        self._expect_numbers("quantile")
         over = axes(axis, self.dims)
         if not over and self.ndim:
             raise InvalidCall("a reduction is over one axis at least")
@@ -382,7 +405,7 @@ def _plain(result: numpy.ndarray[Any, Any]) -> Any:
 def _memory(out: Any) -> Any:
     """Returns the buffer of an object; tensors have one for DLPack only."""
     try:
-        memoryview(out)
+        memoryview(_countable(out))
     except TypeError:
         if not hasattr(out, "__dlpack__"):
             raise
@@ -390,6 +413,11 @@ def _memory(out: Any) -> Any:
 
         return numpy.from_dlpack(out)
     return out
+
+
+def _countable(out: Any) -> Any:
+    """Returns an array of times as integers, of which buffers can be."""
+    return out.view("i8") if getattr(getattr(out, "dtype", None), "kind", None) in ("m", "M") else out
 
 
 def _kind(view: memoryview) -> str:

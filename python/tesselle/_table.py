@@ -72,15 +72,17 @@ class Table(Rows):
             TypeError: the table is not dense, or has several such columns and none is named.
         """
         names = self._native.array_columns()
-        if not names:
-            raise TypeError(f"table {self.name!r} is not a dense array of numbers; use scan()")
-        if column is None:
-            if len(names) > 1:
-                raise TypeError(f"the table has several arrays, name one: {', '.join(names)}")
-            column = names[0]
-        array = self._native.array(column)
+        if column is None and len(names) > 1:
+            raise TypeError(f"the table has several arrays, name one: {', '.join(names)}")
+        if column is None and not names:
+            raise TypeError(f"table {self.name!r} is not a dense array of numbers, truth values or times; use scan()")
+        column = names[0] if column is None else column
+        array = self._native.array(column) if column in names else None
         if array is None:
-            raise TypeError(f"column {column!r} is not an array; there are: {', '.join(names)}")
+            hint = f"there are: {', '.join(names)}" if names else "the table has none"
+            if column in self.columns:
+                hint = f"read its rows with scan([{column!r}])"
+            raise TypeError(f"column {column!r} is not an array of numbers, truth values or times; {hint}")
         return Array(array, column, self)
 
     @property

@@ -36,6 +36,7 @@ class _Lazy(BackendArray):  # type: ignore[misc, unused-ignore]
 
     def __init__(self, array: Array, shape: tuple[int, ...], dtype: numpy.dtype[Any]) -> None:
         self.array, self.shape, self.dtype = array, shape, dtype
+        self._is_text = dtype == "S1"
 
     def __getitem__(self, key: indexing.ExplicitIndexer) -> Any:
         support = indexing.IndexingSupport.OUTER
@@ -55,7 +56,12 @@ class _Lazy(BackendArray):  # type: ignore[misc, unused-ignore]
         parts += [0] * (self.array.ndim - len(self.shape))
         found = numpy.asarray(self.array[tuple(parts)])
         found = numpy.flip(found, tuple(flipped)) if flipped else found
-        return found if found.dtype == self.dtype else found.view(self.dtype)
+        return found.view(self.dtype) if self._is_text else found.astype(self.dtype, copy=False)
+
+
+def _dtype(dtype: numpy.dtype[Any]) -> numpy.dtype[Any]:
+    """Returns the type that xarray has for cells: its times are not coarser than seconds."""
+    return numpy.dtype(f"{dtype.kind}8[s]") if dtype.kind in "mM" and numpy.datetime_data(dtype)[0] == "D" else dtype
 
 
 def _variable(array: Array, attrs: Mapping[str, Any], dims: tuple[str, ...] | None = None) -> Variable:
@@ -63,7 +69,7 @@ def _variable(array: Array, attrs: Mapping[str, Any], dims: tuple[str, ...] | No
     dims = array.dims if dims is None else dims
     rank = 0 if dims == (SCALAR,) else array.ndim
     is_text = CHARACTERS in attrs and array.dtype == numpy.uint8
-    dtype = numpy.dtype("S1") if is_text else array.dtype
+    dtype = numpy.dtype("S1") if is_text else _dtype(array.dtype)
     data = indexing.LazilyIndexedArray(_Lazy(array, array.shape[:rank], dtype))
     chunks = tuple(min(chunk, max(extent, 1)) for chunk, extent in zip(array.chunks, array.shape))
     encoding = {"preferred_chunks": dict(zip(dims[:rank], chunks)), "chunks": chunks[:rank]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+import pickle
 import subprocess
 import sys
 import tempfile
@@ -359,3 +360,76 @@ def test_functions_of_numpy_reduce_in_the_engine(op: str, axis: Any, monkeypatch
     if op in ("std", "var"):
         with pytest.raises(ts.InvalidCall, match="population"):
             function(found, axis=axis, ddof=1)
+
+
+@pytest.fixture
+def typed(tmp_path: pathlib.Path) -> tuple[str, dict[str, Any]]:
+    """A dense array of the original engine with an attribute of each kind, and their cells."""
+    tiledb = pytest.importorskip("tiledb")
+    names = {
+        "number": "i4", "flag": "bool", "day": "M8[D]", "second": "M8[s]", "milli": "M8[ms]", "micro": "M8[us]",
+        "nano": "M8[ns]", "lasted": "m8[s]", "hour": "M8[h]",
+    }  # fmt: skip
+    dims = [tiledb.Dim(name, domain=(3, 3 + extent - 1), tile=tile, dtype="int64") for name, extent, tile in (("y", 4, 2), ("x", 5, 3))]
+    attrs = [tiledb.Attr(name, dtype=numpy.dtype(kind)) for name, kind in names.items()]
+    attrs += [tiledb.Attr("text", dtype=str, var=True), tiledb.Attr("maybe", dtype="i4", nullable=True)]
+    path = str(tmp_path / "typed")
+    tiledb.Array.create(path, tiledb.ArraySchema(tiledb.Domain(*dims), attrs))
+    cells: dict[str, Any] = {name: (numpy.arange(20) * 7 % 20).astype(kind).reshape(4, 5) for name, kind in names.items()}
+    cells["flag"] = cells["number"] % 3 == 0
+    for name in ("day", "milli", "hour", "lasted"):
+        cells[name][1, 2] = "NaT"
+    others = {"text": numpy.array([f"t{i}" for i in range(20)], object).reshape(4, 5), "maybe": cells["number"]}
+    with tiledb.open(path, "w") as array:
+        array[:] = cells | others
+    return path, cells | others
+
+
+def test_truth_values_and_times_are_arrays(typed: tuple[str, dict[str, Any]]) -> None:
+    path, cells = typed
+    table = ts.open(path).table()
+    kinds = ["number", "flag", "day", "second", "milli", "micro", "nano", "lasted"]
+    assert table.array_columns == kinds
+    for name in kinds:
+        found, wanted = table.array(name), cells[name]
+        assert found.dtype == wanted.dtype and found.nbytes == wanted.nbytes and str(wanted.dtype) in repr(found)
+        for key in ((), (1, 2), (slice(1, 4, 2), [0, 4, 0]), (Ellipsis, 0), wanted == wanted[0, 0], (slice(0), 1)):
+            part = found[key]
+            assert part.dtype == wanted.dtype
+            model = wanted[key] if not isinstance(key, tuple) or not any(isinstance(k, list) for k in key) else wanted[1:4:2][:, [0, 4, 0]]
+            numpy.testing.assert_array_equal(part, model)
+        numpy.testing.assert_array_equal(numpy.asarray(found), wanted)
+        for out in (numpy.empty_like(wanted), numpy.empty_like(wanted.T).T, bytearray(wanted.nbytes)):
+            assert found.read(out=out) is out
+            numpy.testing.assert_array_equal(numpy.frombuffer(out, wanted.dtype).reshape(4, 5) if isinstance(out, bytearray) else out, wanted)
+        for axis in (None, 0, 1):
+            for op in ("min", "max"):
+                numpy.testing.assert_array_equal(getattr(found, op)(axis), getattr(numpy, op)(wanted, axis), f"{name} {op} {axis}")
+        assert numpy.array_equal(pickle.loads(pickle.dumps(found))[...], wanted, equal_nan=wanted.dtype.kind in "mM")
+        assert found._repr_html_().startswith("<div")
+    numpy.testing.assert_array_equal(table.array("milli").to_dask().compute(), cells["milli"])
+    for op in ("sum", "mean", "std", "median"):
+        with pytest.raises(TypeError, match="datetime64"):
+            getattr(table.array("day"), op)()
+    assert table.array("flag").sum() == cells["flag"].sum()
+    integers = ts.open(path, raw=True).table()
+    for name in ("day", "lasted", "hour"):
+        assert numpy.array_equal(integers.array(name)[...], cells[name].view("i8"))
+
+
+def test_columns_that_are_no_arrays_say_how_they_are_read(typed: tuple[str, dict[str, Any]]) -> None:
+    path, cells = typed
+    table = ts.open(path).table()
+    for name in ("text", "maybe", "hour", "y"):
+        with pytest.raises(TypeError, match=rf"scan\(\['{name}'\]\)"):
+            table.array(name)
+    with pytest.raises(TypeError, match="there are: number, flag"):
+        table.array("other")
+    # Rows are in the order of the cells.
+    assert numpy.array_equal(table.scan(["text"]).to_numpy()["text"].reshape(4, 5), cells["text"])
+
+
+def test_truth_values_are_0_or_1(tmp_path: pathlib.Path) -> None:
+    numpy.save(tmp_path / "flags.npy", numpy.array([0, 1, 2, 255], "u1").view("b1"))
+    found = ts.open(tmp_path / "flags.npy").table().array()
+    assert found[...].view("u1").tolist() == [0, 1, 1, 1] and found[2].dtype == bool

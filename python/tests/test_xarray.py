@@ -195,14 +195,25 @@ def test_axes_of_tiledb_are_coordinates(tmp_path: pathlib.Path) -> None:
 def test_columns_that_are_no_variables_are_named(tmp_path: pathlib.Path) -> None:
     tiledb = pytest.importorskip("tiledb")
     domain = tiledb.Domain(tiledb.Dim("x", domain=(0, 3), tile=2, dtype="int64"))
-    kinds = {"f": "f4", "day": "datetime64[D]", "flag": "bool"}
-    schema = tiledb.ArraySchema(domain, [tiledb.Attr(name, dtype=kind) for name, kind in kinds.items()])
-    tiledb.Array.create(str(tmp_path / "a"), schema)
+    kinds = {"f": "f4", "day": "datetime64[D]", "flag": "bool", "at": "datetime64[ns]", "took": "timedelta64[s]", "hour": "datetime64[h]"}
+    attrs = [tiledb.Attr(name, dtype=kind) for name, kind in kinds.items()] + [tiledb.Attr("text", dtype=str, var=True)]
+    tiledb.Array.create(str(tmp_path / "a"), tiledb.ArraySchema(domain, attrs))
+    cells = {name: numpy.arange(4).astype(kind) for name, kind in kinds.items()}
+    cells["day"][2] = numpy.datetime64("NaT")
     with tiledb.open(str(tmp_path / "a"), "w") as array:
-        array[:] = {name: numpy.arange(4).astype(kind) for name, kind in kinds.items()}
-    with pytest.warns(UserWarning, match="tesselle.scan reads them: day, flag$"):
+        array[:] = {**cells, "text": numpy.array(["a", "b", "c", "d"], object)}
+    with pytest.warns(UserWarning, match="tesselle.scan reads them: hour, text$"):
         found = xarray.open_dataset(tmp_path / "a", engine="tesselle")
-    assert list(found.data_vars) == ["f"]
+    assert list(found.data_vars) == ["f", "day", "flag", "at", "took"]
+    for chunks in (None, {}):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = xarray.open_dataset(tmp_path / "a", engine="tesselle", chunks=chunks)
+        for name in found.data_vars:
+            numpy.testing.assert_array_equal(found[name].values, cells[str(name)])
+        assert found["day"].dtype == found["day"].values.dtype == "M8[s]" and found["flag"].dtype == bool
+        assert found["day"][::-1].values[0] == numpy.datetime64("1970-01-04")
+        assert found["took"].dtype == "m8[s]" and found["at"].isel(x=2) == numpy.datetime64(2, "ns")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         ts.write(weather(), tmp_path / "w.tet")

@@ -80,7 +80,8 @@ pub trait Table: Send + Sync {
         Vec::new()
     }
 
-    /// The array view of a column, if the table is a regular grid of fixed-size numbers.
+    /// The array view of a column, if the table is a regular grid of cells of a fixed size: of numbers, or of the numbers
+    /// that are stored for Booleans and times.
     fn array(&self, column: &str) -> Option<Arc<dyn ArrayView>> {
         let _ = column;
         None
@@ -103,7 +104,7 @@ pub trait Table: Send + Sync {
         Err(Error::unknown_name("label", name, labels.iter().map(String::as_str)))
     }
 
-    /// The columns that have an array view.
+    /// The columns of numbers that have an array view.
     fn array_columns(&self) -> Vec<String> {
         Vec::new()
     }

@@ -17,12 +17,14 @@ use crate::run::{complete, long, quick};
 /// Reads over fewer bytes are not worth a thread that Ctrl-C could interrupt.
 const SMALL: u64 = 1 << 20;
 
-/// A dense array of numbers.
+/// A dense array of numbers, truth values or times.
 #[pyclass(frozen, module = "tesselle._native")]
 pub(crate) struct Array {
     inner: Arc<dyn ArrayView>,
     /// Its bytes are truth values.
     is_bool: bool,
+    /// What its numbers count, as numpy names it, if they are times or durations.
+    time: Option<String>,
 }
 
 /// Values of a reduction, row-major: the bytes of numbers of 64 bits, or integers that need more.
@@ -46,8 +48,8 @@ fn narrow(values: &[i128], unsigned: bool) -> Option<(&'static str, Vec<u8>)> {
 }
 
 impl Array {
-    pub(crate) fn new(inner: Arc<dyn ArrayView>, is_bool: bool) -> Self {
-        Self { inner, is_bool }
+    pub(crate) fn new(inner: Arc<dyn ArrayView>, is_bool: bool, time: Option<String>) -> Self {
+        Self { inner, is_bool, time }
     }
 }
 
@@ -84,7 +86,13 @@ impl Array {
         self.inner.origin()
     }
 
-    /// The name of the type of a cell, e.g. `f32` or `bool`.
+    /// What the numbers count, as numpy names it, if they are times or durations: `datetime64[ms]`.
+    #[getter]
+    fn time(&self) -> Option<&str> {
+        self.time.as_deref()
+    }
+
+    /// The name of the type of a stored cell, e.g. `f32` or `bool`.
     #[getter]
     fn dtype(&self) -> &'static str {
         if self.is_bool { "bool" } else { self.inner.dtype().name() }
@@ -107,7 +115,14 @@ impl Array {
         }
         let is_small = covered(&region, self.inner.dtype().size() as u64) < SMALL;
         fill(py, &out, |py, bytes| {
-            let read = |driver: &tesselle::Driver| read_region(&*self.inner, &region, bytes, driver);
+            let read = |driver: &tesselle::Driver| {
+                read_region(&*self.inner, &region, bytes, driver)?;
+                if self.is_bool {
+                    // Files may have other bytes than 0 and 1, which numpy does not expect.
+                    bytes.iter_mut().for_each(|byte| *byte = u8::from(*byte != 0));
+                }
+                Ok(())
+            };
             if is_small { quick(py, read) } else { complete(py, read) }
         })
     }

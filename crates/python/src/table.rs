@@ -69,13 +69,14 @@ impl Table {
         capsules::schema(py, &self.inner.schema())
     }
 
-    /// The columns that can be read as arrays; truth values are numbers in arrays of Python only.
+    /// The columns that can be read as arrays; truth values and times are numbers in arrays of Python only.
     fn array_columns(&self) -> Vec<String> {
         let numbers = self.inner.array_columns();
         let schema = self.inner.schema();
         let is_array = |field: &&Arc<Field>| {
-            let is_bool = *field.data_type() == DataType::Boolean;
-            numbers.contains(field.name()) || is_bool && self.inner.array(field.name()).is_some()
+            let is_number = !matches!(field.data_type(), DataType::Boolean | DataType::Int64)
+                && time_type(field.data_type()).is_none();
+            numbers.contains(field.name()) || !is_number && self.inner.array(field.name()).is_some()
         };
         schema.fields().iter().filter(is_array).map(|field| field.name().clone()).collect()
     }
@@ -84,9 +85,8 @@ impl Table {
     fn array(&self, py: Python<'_>, column: &str) -> Option<Array> {
         let array = py.detach(|| self.inner.array(column))?;
         let schema = self.inner.schema();
-        let is_bool =
-            schema.field_with_name(column).is_ok_and(|field| *field.data_type() == DataType::Boolean);
-        Some(Array::new(array, is_bool))
+        let data_type = schema.field_with_name(column).ok()?.data_type();
+        Some(Array::new(array, *data_type == DataType::Boolean, time_type(data_type)))
     }
 
     /// The attributes of the table and its container, or of the table alone, as a JSON object.

@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Float64Array, Int32Array, RecordBatch, StringArray};
-use arrow_schema::{DataType, Field, Schema};
+use arrow_array::{
+    ArrayRef, BooleanArray, DurationSecondArray, Float64Array, Int32Array, RecordBatch, StringArray,
+    TimestampMillisecondArray,
+};
+use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use tesselle_core::storage::MemoryStorage;
 use tesselle_core::testing::{crash_conformance, sink_conformance};
 use tesselle_core::{Location, Settings, WriteOptions};
@@ -18,6 +21,9 @@ fn batches() -> Vec<RecordBatch> {
         Field::new("x", DataType::Int32, false),
         Field::new("height", DataType::Float64, true),
         Field::new("name", DataType::Utf8, false),
+        Field::new("flag", DataType::Boolean, false),
+        Field::new("at", DataType::Timestamp(TimeUnit::Millisecond, None), false),
+        Field::new("took", DataType::Duration(TimeUnit::Second), false),
     ]));
     let part = |cells: std::ops::Range<i32>| {
         let columns: Vec<ArrayRef> = vec![
@@ -26,7 +32,10 @@ fn batches() -> Vec<RecordBatch> {
             Arc::new(
                 cells.clone().map(|i| (i % 7 != 0).then(|| f64::from(i) / 4.0)).collect::<Float64Array>(),
             ),
-            Arc::new(StringArray::from_iter_values(cells.map(|i| "n".repeat(i as usize % 5)))),
+            Arc::new(StringArray::from_iter_values(cells.clone().map(|i| "n".repeat(i as usize % 5)))),
+            Arc::new(cells.clone().map(|i| Some(i % 3 == 0)).collect::<BooleanArray>()),
+            Arc::new(TimestampMillisecondArray::from_iter_values(cells.clone().map(i64::from))),
+            Arc::new(DurationSecondArray::from_iter_values(cells.map(i64::from))),
         ];
         RecordBatch::try_new(Arc::clone(&schema), columns).unwrap()
     };

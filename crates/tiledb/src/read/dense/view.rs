@@ -10,8 +10,8 @@ use tesselle_core::{ArrayView, ColumnBounds, DType, Region, Span, Storage};
 use super::compose::DenseAttribute;
 use super::plan::corner_and_shape;
 use crate::open::Array;
-use crate::read::schema::{Column, Source};
-use crate::{Error, Physical, Result};
+use crate::read::schema::{Column, Source, number_type};
+use crate::{Datatype, Error, Physical, Result};
 
 /// A dense attribute as a grid of numbers: the box of rows or the whole domain, cut along the tile grid.
 pub(crate) struct DenseView {
@@ -26,20 +26,33 @@ pub(crate) struct DenseView {
 }
 
 impl DenseView {
-    /// Whether a column can have a view.
+    /// Whether a column is an array of numbers.
     pub(crate) fn suits(array: &Array, column: &Column) -> bool {
+        Self::is_plain(array, column) && (column.datatype.is_integer() || column.datatype.is_float())
+    }
+
+    /// Whether a column has one value of a fixed size per cell.
+    fn is_plain(array: &Array, column: &Column) -> bool {
         array.is_dense()
             && matches!(column.source, Source::Attribute(_))
             && column.cell_val_num == 1
             && !column.nullable
             && column.dictionary.is_none()
-            && (column.datatype.is_integer() || column.datatype.is_float())
     }
 
-    /// The view of a column, if it can have one: of its rows, or of the whole `domain`.
+    /// Whether the stored numbers of a column are what its Arrow type counts: Booleans, and times of a unit that Arrow has.
+    fn stands_for_numbers(column: &Column) -> bool {
+        let is_number = *column.field.data_type() == number_type(column.datatype.physical());
+        column.datatype == Datatype::Bool
+            || column.datatype.is_time() && (column.presentation.raw || !is_number)
+    }
+
+    /// The view of a column, if it can have one: of its rows, or of the whole `domain`. Booleans and times have one of the
+    /// numbers that are stored for them.
     pub(crate) fn try_new(array: &Arc<Array>, name: &str, domain: bool) -> Result<Option<Self>> {
         let column = array.column(name)?;
-        if !Self::suits(array, column) {
+        let is_shown = Self::is_plain(array, column) && Self::stands_for_numbers(column);
+        if !Self::suits(array, column) && !is_shown {
             return Ok(None);
         }
         let grid = Arc::new(array.schema.grid()?);
