@@ -51,11 +51,12 @@ class Container(Mapping[str, Table]):
     @property
     def metadata(self) -> dict[str, Any]:
         """The free metadata of the container, by name."""
-        stored = self._described()["metadata"]
-        pairs = stored.items() if isinstance(stored, dict) else stored
-        # Formats that type their metadata describe a value as an object of its type, its bytes and the value itself.
-        typed = {"type", "hex", "value"}
-        return {k: v["value"] if isinstance(v, dict) and typed <= v.keys() else v for k, v in pairs}
+        return _plain(self._described()["metadata"])
+
+    @property
+    def groups(self) -> dict[str, dict[str, Any]]:
+        """The metadata of the groups inside a hierarchy of Zarr or TileDB, by path; tables in them are named ``path/name``."""
+        return {path: _plain(stored) for path, stored in self._described().get("groups", {}).items()}
 
     def info(self) -> dict[str, Any]:
         """Returns everything that ``tess info --json`` prints."""
@@ -122,6 +123,14 @@ class Container(Mapping[str, Table]):
         shown = ", ".join(repr(name) for name in names[:4]) + (", …" if len(names) > 4 else "")
         count = "1 table" if len(names) == 1 else f"{len(names)} tables"
         return f"<tesselle.Container {self.uri} ({self.format}): {count}: {shown}>"
+
+
+def _plain(stored: Any) -> dict[str, Any]:
+    """Returns stored metadata as names and values."""
+    pairs = stored.items() if isinstance(stored, dict) else stored
+    # Formats that type their metadata describe a value as an object of its type, its bytes and the value itself.
+    typed = {"type", "hex", "value"}
+    return {k: v["value"] if isinstance(v, dict) and typed <= v.keys() else v for k, v in pairs}
 
 
 def _restore(uri: str, options: dict[str, Any], store: Adapter | None) -> Container:

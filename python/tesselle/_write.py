@@ -37,7 +37,7 @@ def write(
     Args:
         data: anything with ``__arrow_c_stream__`` or ``__arrow_c_array__`` (pyarrow, polars, pandas, duckdb, …), a
             series, a lazy frame of polars, a frame of dask, a pyarrow dataset, a dictionary of columns, a list of rows, a
-            numpy array, an xarray ``DataArray`` or ``Dataset``; or an iterator of tables, frames or batches, each of which
+            numpy array, an xarray ``DataArray``, ``Dataset`` or ``DataTree``; or an iterator of tables, frames or batches, each of which
             is taken when it is written.
         uri: where to write; its ending determines the format.
         format: the format, where the ending does not name it.

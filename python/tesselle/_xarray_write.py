@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy
-from xarray import DataArray, Dataset, Variable, conventions
+from xarray import DataArray, Dataset, DataTree, Variable, conventions
 from xarray.coding.strings import CharacterArrayCoder, EncodedStringCoder
 
 from ._errors import InvalidCall, UnknownName
@@ -28,34 +28,58 @@ class Arrays(NamedTuple):
     """What has no place in a file."""
 
 
-def arrays_of(data: DataArray | Dataset, format: str, chunk: Any = None) -> Arrays:
+def arrays_of(data: DataArray | Dataset | DataTree, format: str, chunk: Any = None) -> Arrays:
     """Returns the variables of a dataset, coordinates included, encoded as xarray encodes them for netCDF and Zarr.
 
     Args:
-        data: the dataset, or an array with its coordinates.
+        data: the dataset, an array with its coordinates, or a tree, whose groups are paths in the names of the variables.
         format: the name of the format.
         chunk: the extents of chunks by the names of axes; by default those that the data was read in.
     """
-    dataset = data if isinstance(data, Dataset) else data.to_dataset(name="data" if data.name is None else data.name)
+    nodes = _nodes(data)
+    sizes = {dim: None for dataset in nodes.values() for dim in dataset.sizes}
     if chunk is not None and not isinstance(chunk, Mapping):
-        axis = next(iter(dataset.sizes), "x")
+        axis = next(iter(sizes), "x")
         raise InvalidCall("the variables have different axes", hint=f"name them, as in chunk={{{axis!r}: 64}}")
     for dim in chunk or ():
-        if dim not in dataset.sizes:
-            known = ", ".join(map(str, dataset.sizes))
+        if dim not in sizes:
+            known = ", ".join(map(str, sizes))
             raise UnknownName(f"chunk= names the axis {dim!r}, which does not exist", kind="not_found", hint=f"there are {known}")
+    found = Arrays([], {}, [])
+    for group, dataset in nodes.items():
+        inner = _arrays(dataset, f"{group}/" if group else "", format, chunk)
+        found.members.extend(inner.members)
+        found.lost.extend(inner.lost)
+        if not group and (inner.members or format != "tet"):
+            found.attrs.update(inner.attrs)
+        elif inner.attrs:
+            found.lost.append(f"the attributes of group '{group}'" if group else "the attributes of the dataset")
+        elif not dataset.variables and not any(other.startswith(f"{group}/") for other in nodes):
+            found.lost.append(f"the empty group '{group}'")
+    return found
+
+
+def _nodes(data: DataArray | Dataset | DataTree) -> dict[str, Dataset]:
+    """Returns the datasets of a tree by the paths of their groups; that of the root, or the only one, is empty."""
+    if isinstance(data, DataTree):
+        return {node.path.strip("/"): node.to_dataset(inherit=False) for node in data.subtree}
+    return {"": data if isinstance(data, Dataset) else data.to_dataset(name="data" if data.name is None else data.name)}
+
+
+def _arrays(dataset: Dataset, inside: str, format: str, chunk: Mapping[str, int] | None) -> Arrays:
+    """Returns the variables of one dataset, with the path of its group before their names."""
     for name, one in dataset.variables.items():
         if not isinstance(one.dtype, numpy.dtype):
             raise TypeError(f"the variable {name!r} of {one.dtype} cannot be written; cast it to a type of numpy")
     lacking = [name for name, one in dataset.variables.items() if _lacks(one)]
-    lost = [f"the missing strings of {name!r}: they are stored as empty ones" for name in lacking]
+    lost = [f"the missing strings of '{inside}{name}': they are stored as empty ones" for name in lacking]
     variables, attrs = conventions.encode_dataset_coordinates(dataset)
     variables, attrs = conventions.cf_encoder(variables, attrs)
     if format == "tet" and attrs and variables:
         first = next(iter(variables.values()))
         first.attrs = {**first.attrs, **{f"{OF_DATASET}{name}": value for name, value in attrs.items()}}
         attrs = {}
-    members = [_member(str(name), variable, format, chunk) for name, variable in variables.items()]
+    members = [_member(f"{inside}{name}", variable, format, chunk) for name, variable in variables.items()]
     return Arrays(members, {str(name): _stored(value, format) for name, value in attrs.items()}, lost)
 
 
@@ -143,8 +167,10 @@ class One(NamedTuple):
     """What has no place in a file."""
 
 
-def one_of(data: DataArray | Dataset, arrays: bool) -> One:
+def one_of(data: DataArray | Dataset | DataTree, arrays: bool) -> One:
     """Returns what of an array or a dataset is written into a file of one array, or of rows, and what is not."""
+    if isinstance(data, DataTree):
+        raise InvalidCall("the file has no groups", hint="write a tree into a tet file, a TileDB group or a Zarr group")
     single = data
     attrs = dict(data.attrs)
     if isinstance(data, Dataset) and len(data.data_vars) == 1:

@@ -1,4 +1,4 @@
-"""Arrays for xarray: ``xarray.open_dataset(uri, engine="tesselle")``."""
+"""Arrays for xarray: ``xarray.open_dataset(uri, engine="tesselle")``, and ``xarray.open_datatree`` for hierarchies."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from itertools import accumulate
 from typing import Any, ClassVar
 
 import numpy
-from xarray import DataArray, Dataset, Variable
+from xarray import DataArray, Dataset, DataTree, Variable
 from xarray.backends import AbstractDataStore, BackendArray, BackendEntrypoint, StoreBackendEntrypoint
 from xarray.core import indexing
 
 from ._array import Array
 from ._container import Container
 from ._container import open as _open
-from ._errors import InvalidCall, UnknownName
+from ._errors import Error, InvalidCall, UnknownName
 from ._table import Table
 
 __all__ = ["TesselleBackend", "data_array"]
@@ -112,14 +112,13 @@ class _Store(AbstractDataStore):  # type: ignore[misc, unused-ignore]
 
     __slots__ = ("_attrs", "_container", "_variables", "coordinates")
 
-    def __init__(self, container: Container, tables: Mapping[str, Table], whole: bool) -> None:
+    def __init__(self, container: Container, tables: Mapping[str, Table], group: str) -> None:
         self._container = container
-        self._attrs: dict[str, Any] = {}
         self._variables: dict[str, Variable] = {}
         self.coordinates: set[str] = set()
-        # What the container says is not about one of its groups.
-        if whole and container.format != "tet":
-            self._attrs = {name: value_of(value, container.format) for name, value in container.metadata.items()}
+        # What a container says is not about one of its groups; tet files have it with each of their datasets.
+        stored = container.groups.get(group, {}) if group else {} if container.format == "tet" else container.metadata
+        self._attrs = {name: value_of(value, container.format) for name, value in stored.items()}
         axes: dict[str, tuple[int, Any]] = {}
         for name, table, array in _arrays(tables):
             self._add(name, table, array, axes)
@@ -214,21 +213,42 @@ def _arrays(tables: Mapping[str, Table]) -> Iterator[tuple[str, Table, Array]]:
             yield name, table, table.array(column)
 
 
-def _inside(container: Container, group: str) -> dict[str, Table]:
-    """Returns the tables of a group by their names in it.
+def _groups(container: Container) -> list[str]:
+    """Returns the paths of all groups below the outermost, parents first."""
+    paths = [*container.groups, *(key.rpartition("/")[0] for key in container)]
+    return sorted({name for path in paths for name in accumulate(path.split("/"), "{}/{}".format)} - {""})
+
+
+def _known(container: Container, group: str | None) -> str:
+    """Returns the path of a group; that of the outermost is empty.
 
     Raises:
-        UnknownName: there is no such group, or nothing in it.
+        UnknownName: there is no such group.
     """
-    inside = group.strip("/") + "/"
-    if inside == "/":
-        return dict(container)
-    tables = {key.removeprefix(inside): found for key, found in container.items() if key.startswith(inside)}
-    if not tables:
-        groups = sorted({name for key in container for name in accumulate(key.split("/")[:-1], "{}/{}".format)})
+    path = (group or "").strip("/")
+    if path and path not in (groups := _groups(container)):
         known = f"there are {', '.join(groups)}" if groups else "it has no groups"
         raise UnknownName(f"group {group!r} does not exist", kind="not_found", file=container.uri, hint=known)
-    return tables
+    return path
+
+
+def _inside(container: Container, group: str, *, nested: bool = True) -> dict[str, Table]:
+    """Returns the tables of a group by their names in it, perhaps without those of groups inside it."""
+    inside = f"{group}/" if group else ""
+    found, refused = {}, []
+    for name in (key for key in container if key.startswith(inside)):
+        own = name.removeprefix(inside)
+        if not nested and "/" in own:
+            continue
+        try:
+            found[own] = container[name]
+        except Error as error:
+            if error.kind != "unsupported":
+                raise
+            refused.append(f"{own}: {error.message}")
+    if refused:
+        warnings.warn(f"arrays of '{container.uri}' that cannot be read are not among the variables: {'; '.join(refused)}", stacklevel=4)
+    return found
 
 
 _DECODERS = (
@@ -236,10 +256,17 @@ _DECODERS = (
 )  # fmt: skip
 
 
+def _decoded(found: _Store, drop_variables: str | Iterable[str] | None, decoders: Mapping[str, Any]) -> Dataset:
+    """Returns the variables of a store as a dataset, decoded as xarray does."""
+    data = StoreBackendEntrypoint().open_dataset(found, drop_variables=drop_variables, **decoders)
+    return data.set_coords(found.coordinates & set(data.data_vars))
+
+
 class TesselleBackend(BackendEntrypoint):  # type: ignore[misc, unused-ignore]
     """Opens dense containers as datasets: each array is a variable, an array that has the name of its axis a coordinate."""
 
     description: ClassVar[str] = "tet, dense TileDB arrays and groups, Zarr version 3 and npy files through Tesselle"
+    supports_groups: ClassVar[bool] = True
     open_dataset_parameters: ClassVar[tuple[str, ...] | None] = (
         "filename_or_obj", *_DECODERS, "drop_variables", "table", "group", "store", "storage_options", "at", "between",
         "key", "format",
@@ -265,16 +292,45 @@ class TesselleBackend(BackendEntrypoint):  # type: ignore[misc, unused-ignore]
         """
         decoders = {name: options.pop(name) for name in _DECODERS if name in options}
         container = _open(filename_or_obj, **options)
-        tables: Mapping[str, Table] = container
-        if table is not None:
-            tables = {table: container.table(table)}
-        elif group is not None:
-            tables = _inside(container, group)
-        found = _Store(container, tables, group is None or not group.strip("/"))
+        path = _known(container, group)
+        tables = _inside(container, path) if table is None else {table: container.table(table)}
+        found = _Store(container, tables, path)
         if not found.get_variables():
             raise InvalidCall(f"there is no dense array in '{container.uri}'", hint="read it with tesselle.scan")
-        data = StoreBackendEntrypoint().open_dataset(found, drop_variables=drop_variables, **decoders)
-        return data.set_coords(found.coordinates & set(data.data_vars))
+        return _decoded(found, drop_variables, decoders)
+
+    def open_groups_as_dict(  # type: ignore[override, unused-ignore]
+        self,
+        filename_or_obj: Any,
+        *,
+        drop_variables: str | Iterable[str] | None = None,
+        group: str | None = None,
+        **options: Any,
+    ) -> dict[str, Dataset]:
+        """Opens every group of a hierarchy as a dataset of the arrays directly in it, by path.
+
+        Args:
+            filename_or_obj: what :func:`tesselle.open` takes.
+            drop_variables: variables to skip, in every group.
+            group: only this group and those in it; paths are relative to it.
+            **options: as for :meth:`open_dataset`.
+        """
+        decoders = {name: options.pop(name) for name in _DECODERS if name in options}
+        container = _open(filename_or_obj, **options)
+        outer = _known(container, group)
+        inside = f"{outer}/" if outer else ""
+        found = {}
+        for path in [outer, *(path for path in _groups(container) if path.startswith(inside))]:
+            tables = _inside(container, path, nested=False)
+            data = _decoded(_Store(container, tables, path), drop_variables, decoders)
+            found["/" + path.removeprefix(inside) if path != outer else "/"] = data
+        return found
+
+    def open_datatree(  # type: ignore[override, unused-ignore]
+        self, filename_or_obj: Any, *, drop_variables: str | Iterable[str] | None = None, **options: Any
+    ) -> DataTree:
+        """Opens a hierarchy as a tree; the arguments are those of :meth:`open_groups_as_dict`."""
+        return DataTree.from_dict(self.open_groups_as_dict(filename_or_obj, drop_variables=drop_variables, **options))
 
     def guess_can_open(self, filename_or_obj: Any) -> bool:
         """Whether the name is one of this engine."""

@@ -293,3 +293,106 @@ def test_groups_of_a_hierarchy(tmp_path: pathlib.Path) -> None:
     ts.write(numpy.zeros(3), tmp_path / "a.tet")
     with pytest.raises(KeyError, match="no groups"):
         xarray.open_dataset(tmp_path / "a.tet", engine="tesselle", group="other")
+
+
+def hierarchy(path: pathlib.Path) -> Any:
+    """A hierarchy of Zarr that xarray wrote, and its tree."""
+    pytest.importorskip("zarr")
+    one = xarray.Dataset({"a": ("x", numpy.arange(3.0))}, {"x": [5, 6, 7]}, {"of": "one", "list": [1, 2]})
+    deep = xarray.Dataset({"b": (("x", "y"), numpy.ones((3, 2), "f4"), {"units": "K"})}, attrs={"level": 2})
+    nodes = {
+        "/": xarray.Dataset({"top": ((), 4.5)}, attrs={"of": "the root"}), "/run": xarray.Dataset(attrs={"of": "run"}),
+        "/run/one": one, "/run/one/deep": deep, "/run/two": one.assign_coords(x=[1, 2, 3]), "/empty": xarray.Dataset(),
+    }  # fmt: skip
+    tree = xarray.DataTree.from_dict(nodes)
+    tree.to_zarr(path, zarr_format=3)
+    return tree
+
+
+def test_hierarchies_are_trees(tmp_path: pathlib.Path) -> None:
+    tree = hierarchy(tmp_path / "t.zarr")
+    found = xarray.open_datatree(tmp_path / "t.zarr", engine="tesselle")
+    xarray.testing.assert_identical(found.load(), tree)
+    xarray.testing.assert_identical(xarray.open_datatree(tmp_path / "t.zarr", engine="tesselle", chunks={}).compute(), tree)
+    inner = xarray.open_datatree(tmp_path / "t.zarr", engine="tesselle", group="/run/one", drop_variables="b")
+    assert set(inner.groups) == {"/", "/deep"} and inner.attrs["of"] == "one" and not inner["deep"].data_vars
+    groups = xarray.open_groups(tmp_path / "t.zarr", engine="tesselle", group="run")
+    assert set(groups) == {"/", "/one", "/one/deep", "/two"} and groups["/two"]["x"].values.tolist() == [1, 2, 3]
+    one = xarray.open_dataset(tmp_path / "t.zarr", engine="tesselle", group="run/one")
+    assert one.attrs == {"of": "one", "list": [1, 2]}
+    assert ts.open(tmp_path / "t.zarr").groups["run/one/deep"] == {"level": 2}
+    with pytest.raises(KeyError, match="there are empty, run, run/one, run/one/deep, run/two"):
+        xarray.open_datatree(tmp_path / "t.zarr", engine="tesselle", group="other")
+
+
+def test_files_without_groups_are_trees_of_one_node(tmp_path: pathlib.Path) -> None:
+    for ending in FORMATS:
+        ts.write(weather(), tmp_path / f"w.{ending}")
+        found = xarray.open_datatree(tmp_path / f"w.{ending}", engine="tesselle")
+        assert found.groups == ("/",)
+        xarray.testing.assert_identical(found.to_dataset().load(), weather())
+
+
+def test_groups_of_tiledb_are_trees(tmp_path: pathlib.Path) -> None:
+    tiledb = pytest.importorskip("tiledb")
+    for group in ("g", "g/inner"):
+        tiledb.group_create(str(tmp_path / group))
+    for name in ("g/top", "g/inner/a"):
+        dense(str(tmp_path / name), [tiledb.Dim("x", domain=(0, 2), tile=3, dtype="int64")], numpy.arange(3.0))
+    for group, members in (("g", ("top", "inner")), ("g/inner", ("a",))):
+        with tiledb.Group(str(tmp_path / group), "w") as opened:
+            opened.meta["of"] = group
+            for name in members:
+                opened.add(name, name=name, relative=True)
+    assert ts.open(tmp_path / "g").groups == {"inner": {"of": "g/inner"}}
+    found = xarray.open_datatree(tmp_path / "g", engine="tesselle")
+    assert found.groups == ("/", "/inner") and found.attrs == {"of": "g"} and found["inner"].attrs == {"of": "g/inner"}
+    assert found["inner/a"].values.tolist() == [0, 1, 2] and list(found.data_vars) == ["top"]
+    assert ts.convert(tmp_path / "g", tmp_path / "g.zarr")["metadata"]["lost"] == ["the metadata of group 'inner'"]
+
+
+@pytest.mark.parametrize("ending", ["tet", "tiledb"])
+def test_hierarchies_are_converted(ending: str, tmp_path: pathlib.Path) -> None:
+    hierarchy(tmp_path / "t.zarr")
+    report = ts.convert(tmp_path / "t.zarr", tmp_path / f"t.{ending}")
+    lost = [f"the attributes of group '{name}'" for name in ("run", "run/one", "run/one/deep", "run/two")]
+    assert [line for line in report["metadata"]["lost"] if "group" in line] == lost
+    found = xarray.open_datatree(tmp_path / f"t.{ending}", engine="tesselle")
+    assert set(found.groups) == {"/", "/run", "/run/one", "/run/one/deep", "/run/two"}
+    assert found["run/two"]["x"].values.tolist() == [1, 2, 3] and found["run/one/deep/b"].attrs["units"] == "K"
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+def test_trees_are_written(ending: str, tmp_path: pathlib.Path) -> None:
+    one = weather().drop_attrs()
+    other = xarray.Dataset({"a": ("x", [1, 2, 3])}, {"x": [7, 8, 9]})
+    tree = xarray.DataTree.from_dict({"/": xarray.Dataset(attrs={"of": "all"}), "/run/one": one, "/run/other": other})
+    tree["run/one"].attrs["of"] = "one"
+    report = ts.write(tree, tmp_path / f"t.{ending}", chunk={"x": 2})
+    # Tet files have the attributes of a group with its first array, and none of a group without arrays.
+    kept = {"tet": ["run/one"], "tiledb": [""], "zarr": [""]}[ending]
+    lost = {"tet": "", "tiledb": "run/one", "zarr": "run/one"}[ending]
+    assert report["metadata"]["lost"] == [f"the attributes of group '{lost}'" if lost else "the attributes of the dataset"]
+    found = xarray.open_datatree(tmp_path / f"t.{ending}", engine="tesselle").load()
+    assert set(found.groups) == {"/", "/run", "/run/one", "/run/other"}
+    for path in ("", "run/one"):
+        assert found[path or "/"].attrs == (tree[path or "/"].attrs if path in kept else {})
+    for path, dataset in (("run/one", one), ("run/other", other)):
+        xarray.testing.assert_identical(found[path].to_dataset(inherit=False).drop_attrs(), dataset)
+    with pytest.raises(ts.InvalidCall, match="no groups"):
+        ts.write(tree, tmp_path / "t.npy")
+    with pytest.raises(KeyError, match="'tim'.*there are "):
+        ts.write(tree, tmp_path / f"u.{ending}", chunk={"tim": 2})
+
+
+def test_arrays_of_types_that_are_not_read_leave_the_others(tmp_path: pathlib.Path) -> None:
+    pytest.importorskip("zarr")
+    data = weather()[["temperature", "station"]].drop_vars("name")
+    data.to_zarr(tmp_path / "w.zarr", zarr_format=3)
+    container = ts.open(tmp_path / "w.zarr")
+    assert "station" in container and container["temperature"].array().shape == (4, 3, 5)
+    with pytest.raises(ts.DataError, match="data type .* is not known"):
+        container["station"]
+    with pytest.warns(UserWarning, match="not among the variables: station: the data type"):
+        found = xarray.open_dataset(tmp_path / "w.zarr", engine="tesselle")
+    xarray.testing.assert_identical(found.load(), data.drop_vars("station"))

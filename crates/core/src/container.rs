@@ -41,6 +41,11 @@ pub trait Container: Send + Sync {
         Ok(Vec::new())
     }
 
+    /// What other formats cannot store, besides what the facts of its tables list, one line each.
+    fn unkept(&self) -> Result<Vec<String>> {
+        Ok(Vec::new())
+    }
+
     /// The chunks, pages or tiles, one JSON object each, in file order; at most `limit` of them.
     fn chunks(&self, limit: Option<usize>) -> Result<Vec<Value>>;
 

@@ -20,10 +20,18 @@ use crate::table::ArrayTable;
 use crate::write::DETAIL_VERSION;
 use crate::{Error, Result, facts};
 
+/// A member on the way through a group.
+enum Visited<'a> {
+    /// An array, or a member that cannot be reached.
+    Array(Result<Location>),
+    /// A group, whose members follow.
+    Group(&'a Group),
+}
+
 /// The file that marks a folder as a group.
 pub(crate) const MARKER: &str = "__tiledb_group.tdb";
 /// Deepest nesting of groups whose arrays are tables.
-const MAX_DEPTH: usize = 8;
+pub(crate) const MAX_DEPTH: usize = 8;
 
 /// An opened group.
 pub(crate) struct Group {
@@ -145,17 +153,43 @@ impl Group {
     /// A member that cannot be reached is passed with the error as its location, so that an incomplete group is
     /// noticed.
     fn gather(&self, depth: usize, path: &str, take: &mut dyn FnMut(String, Result<Location>)) {
+        self.visit(depth, path, &mut |name, member| match member {
+            Visited::Array(location) => take(name, location),
+            Visited::Group(_) => {}
+        });
+    }
+
+    /// Calls `take` with the path of every member, at any depth.
+    fn visit(&self, depth: usize, path: &str, take: &mut dyn FnMut(String, Visited<'_>)) {
         for member in &self.members {
             let name = format!("{path}{}", member.key());
             if member.kind == MemberKind::Array {
-                take(name, self.location_of(member));
+                take(name, Visited::Array(self.location_of(member)));
                 continue;
             }
             match self.nested(member, depth) {
-                Ok(group) => group.gather(depth + 1, &format!("{name}/"), take),
-                Err(error) => take(name, Err(error)),
+                Ok(group) => {
+                    take(name.clone(), Visited::Group(&group));
+                    group.visit(depth + 1, &format!("{name}/"), take);
+                }
+                Err(error) => take(name, Visited::Array(Err(error))),
             }
         }
+    }
+
+    /// The nested groups by path, each with its metadata.
+    fn nested_groups(&self) -> Result<Map<String, Json>> {
+        let mut groups = Map::new();
+        let mut failed = None;
+        self.visit(0, "", &mut |name, member| {
+            if let Visited::Group(group) = member {
+                match metadata_json(&group.metadata) {
+                    Ok(metadata) => drop(groups.insert(name, metadata)),
+                    Err(error) => failed = Some(error),
+                }
+            }
+        });
+        failed.map_or(Ok(groups), Err)
     }
 
     fn open_array(&self, location: Result<Location>) -> Result<Arc<dyn Container>> {
@@ -236,6 +270,10 @@ impl Container for Group {
         let mut extra = Map::new();
         extra.insert("kind".into(), "group".into());
         extra.insert("members".into(), self.members.iter().map(member).collect());
+        let groups = self.nested_groups()?;
+        if !groups.is_empty() {
+            extra.insert("groups".into(), Json::Object(groups));
+        }
         out.extra = extra;
         self.gather(0, "", &mut |name, location| out.tables.push(self.describe_member(name, location)));
         Ok(out)
@@ -255,6 +293,18 @@ impl Container for Group {
 
     fn attributes(&self) -> Result<Vec<Attribute>> {
         facts::entries(&self.metadata)
+    }
+
+    fn unkept(&self) -> Result<Vec<String>> {
+        let mut unkept = Vec::new();
+        self.visit(0, "", &mut |name, member| {
+            if let Visited::Group(group) = member
+                && !group.metadata.is_empty()
+            {
+                unkept.push(format!("the metadata of group '{name}'"));
+            }
+        });
+        Ok(unkept)
     }
 
     fn chunks(&self, limit: Option<usize>) -> Result<Vec<Json>> {

@@ -58,6 +58,7 @@ pub(super) fn convert(
     let request = ArraysRequest { location, arrays, attributes: common, options };
     let mut report = arrays::write(request, to, driver)?;
     report.lost.extend(sources.into_iter().flat_map(|source| source.lost));
+    report.lost.extend(dataset.container().unkept()?);
     report.lost.extend(lost_encryption(dataset.format(), to, conversion));
     Ok(Some(report))
 }

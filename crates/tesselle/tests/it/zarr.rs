@@ -263,3 +263,54 @@ fn damage_is_an_error_that_names_the_chunk() {
     let error = open(place.to_str().unwrap()).err().unwrap().to_string();
     assert!(error.contains("version 2"), "{error}");
 }
+
+#[test]
+fn groups_inside_a_hierarchy_are_described_with_their_attributes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    copy_folder(&store("group.zarr"), &folder.path().join("g.zarr/run/one"));
+    let group = r#"{"zarr_format": 3, "node_type": "group", "attributes": ATTRIBUTES}"#;
+    std::fs::write(path("g.zarr/zarr.json"), group.replace("ATTRIBUTES", r#"{"of": "the root"}"#)).unwrap();
+    std::fs::write(path("g.zarr/run/zarr.json"), group.replace("ATTRIBUTES", "{}")).unwrap();
+    std::fs::write(path("g.zarr/run/one/zarr.json"), group.replace("ATTRIBUTES", r#"{"of": 1}"#)).unwrap();
+    let opened = tesselle::open(&path("g.zarr")).unwrap();
+    let info = opened.container().describe().unwrap().to_json();
+    assert_eq!(info["metadata"], serde_json::json!({"of": "the root"}));
+    assert_eq!(info["groups"], serde_json::json!({"run": {}, "run/one": {"of": 1}, "run/one/deep": {}}));
+    let report = convert(path("g.zarr").as_str(), path("g.tet").as_str()).on(&driver()).run().unwrap();
+    assert_eq!(report.lost, ["the attribute 'of'", "the attributes of group 'run/one'"]);
+}
+
+#[test]
+fn arrays_of_other_types_leave_the_others_readable() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    copy_folder(&store("group.zarr"), &folder.path().join("g.zarr"));
+    copy_folder(&store("zstd.zarr"), &folder.path().join("g.zarr/words"));
+    let file = path("g.zarr/words/zarr.json");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let mut json: serde_json::Value = serde_json::from_str(&text).unwrap();
+    json["data_type"] = "string".into();
+    std::fs::write(&file, json.to_string()).unwrap();
+    let opened = tesselle::open(&path("g.zarr")).unwrap();
+    let names = opened.table_names();
+    assert!(names.len() > 1 && names.contains(&"words".to_owned()));
+    for name in &names {
+        match opened.table(name) {
+            Ok(_) => assert_ne!(name, "words"),
+            Err(error) => {
+                assert_eq!((name.as_str(), error.kind()), ("words", ErrorKind::Unsupported));
+                assert!(error.to_string().contains("\"string\""), "{error}");
+            }
+        }
+    }
+    let tables = opened.container().describe().unwrap().tables;
+    let words = tables.iter().find(|table| table.name == "words").unwrap();
+    assert!(words.extra["error"].as_str().unwrap().contains("is not known"));
+    assert!(opened.container().chunks(None).unwrap().iter().all(|chunk| chunk["table"] != "words"));
+    let refused = convert(path("g.zarr").as_str(), path("g.tet").as_str()).on(&driver()).run().unwrap_err();
+    assert!(refused.to_string().contains("words"), "{refused}");
+    let other = names.iter().find(|name| *name != "words").unwrap();
+    let source = format!("{}#{other}", path("g.zarr"));
+    convert(source.as_str(), path("one.tet").as_str()).on(&driver()).run().unwrap();
+}

@@ -240,6 +240,22 @@ fn groups_and_metadata_change_in_steps() {
 }
 
 #[test]
+fn nested_groups_are_described_with_their_metadata() {
+    let location = place();
+    let group = GroupWriter::create(&location, None).unwrap();
+    let inner = GroupWriter::create(&location.join("two"), None).unwrap();
+    GroupWriter::create(&location.join("two/three"), None).unwrap();
+    group.change(&[Member::relative(MemberKind::Group, "two", "second")], &[], Some(1)).unwrap();
+    inner.change(&[Member::relative(MemberKind::Group, "three", "third")], &[], Some(1)).unwrap();
+    inner.write_metadata(&vec![(b"k".to_vec(), Some(MetadataValue::integer(4)))], Some(2)).unwrap();
+    let opened = open(&location, &OpenOptions::default());
+    let info = opened.describe().unwrap().to_json();
+    assert_eq!(info["groups"]["second"]["k"]["value"], 4);
+    assert_eq!(info["groups"]["second/third"], serde_json::json!({}));
+    assert_eq!(opened.unkept().unwrap(), ["the metadata of group 'second'"]);
+}
+
+#[test]
 fn members_that_cannot_be_reached_are_named_and_fail() {
     let location = place();
     let group = GroupWriter::create(&location, None).unwrap();

@@ -28,7 +28,7 @@ pub(super) fn rewrite(request: RewriteRequest<'_>, driver: &Driver) -> Result<Op
     let mut copy = HierarchyCopy { staged: Some(&staged), driver, summary: Summary::default() };
     copy.node(source, "", 0)?;
     let mut summary = copy.summary;
-    for (_, array) in &hierarchy.arrays {
+    for (_, array) in hierarchy.readable() {
         let rows = array.shape().iter().fold(1_u64, |rows, extent| rows.saturating_mul(*extent));
         summary.rows = summary.rows.saturating_add(rows);
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_schema::DataType;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tesselle_core::array::{GridColumn, GridTable};
 use tesselle_core::fit::{check_types, fit_axis, fit_cells};
 use tesselle_core::storage::EntryKind;
@@ -11,10 +11,10 @@ use tesselle_core::{
     ArrayRequest, ArrayView, ArraysRequest, Attribute, AttributeScope, Capabilities, Confidence, Container,
     Context, Created, Depth, Description, Driver, Error, Extent, FileLayout, Fit, Fitted, Format,
     FormatFacts, LayoutMap, Location, OpenOptions, Probe, Report, Result, RewriteRequest, Rewritten, Role,
-    Table, WriteRequest, Written,
+    Table, TableDescription, WriteRequest, Written,
 };
 
-use super::meta::FILE;
+use super::meta::{FILE, Node};
 use super::{Hierarchy, ZarrArray, copy, write};
 use crate::foreign::container::{check_rows, describe, piece_count, pieces};
 
@@ -142,6 +142,16 @@ impl Store {
         Ok(table)
     }
 
+    /// Why an array cannot be read.
+    fn refusal(&self, name: &str) -> Error {
+        match Node::read(&self.location.join(name)) {
+            Err(error) => error,
+            Ok(_) => {
+                Error::unsupported(format!("the array '{name}' was replaced after the group was opened"))
+            }
+        }
+    }
+
     fn files(folder: &Location, path: &str, out: &mut Vec<FileLayout>) -> Result<()> {
         for entry in folder.list()? {
             let inner = folder.join(&entry.name);
@@ -166,7 +176,20 @@ impl Container for Store {
     fn describe(&self) -> Result<Description> {
         let mut description = Description::new(Zarr.name(), "3");
         description.metadata = Value::Object(self.hierarchy.attributes.clone());
+        let groups = self.hierarchy.groups.iter();
+        let groups: Map<_, _> =
+            groups.map(|(name, attributes)| (name.clone(), Value::Object(attributes.clone()))).collect();
+        if !groups.is_empty() {
+            description.extra.insert("groups".into(), Value::Object(groups));
+        }
         for (name, array) in &self.hierarchy.arrays {
+            let Some(array) = array else {
+                let error = Value::from(self.refusal(name).to_string());
+                let extra = Map::from_iter([("error".to_owned(), error)]);
+                let table = TableDescription { name: name.clone(), rows: None, columns: Vec::new(), extra };
+                description.tables.push(table);
+                continue;
+            };
             let mut table = describe(&self.grid_table(name, array)?)?;
             if !name.is_empty() && !array.meta.attributes.is_empty() {
                 table.extra.insert("attributes".into(), Value::Object(array.meta.attributes.clone()));
@@ -184,12 +207,18 @@ impl Container for Store {
         let known = || self.hierarchy.arrays.iter().map(|(name, _)| name.as_str());
         let found = self.hierarchy.arrays.iter().find(|(known, _)| known == name);
         let (_, array) = found.ok_or_else(|| Error::unknown_name("array", name, known()))?;
+        let array = array.as_ref().ok_or_else(|| self.refusal(name))?;
         Ok(Arc::new(self.grid_table(name, array)?))
+    }
+
+    fn unkept(&self) -> Result<Vec<String>> {
+        let stated = self.hierarchy.groups.iter().filter(|(_, attributes)| !attributes.is_empty());
+        Ok(stated.map(|(name, _)| format!("the attributes of group '{name}'")).collect())
     }
 
     fn chunks(&self, limit: Option<usize>) -> Result<Vec<Value>> {
         let mut all = Vec::new();
-        for (name, array) in &self.hierarchy.arrays {
+        for (name, array) in self.hierarchy.readable() {
             let left = limit.map(|limit| limit.saturating_sub(all.len()));
             all.extend(pieces(&self.grid_table(name, array)?, left)?);
         }
@@ -197,7 +226,7 @@ impl Container for Store {
     }
 
     fn chunk_count(&self) -> Option<u64> {
-        let mut arrays = self.hierarchy.arrays.iter();
+        let mut arrays = self.hierarchy.readable();
         arrays.try_fold(0_u64, |sum, (name, array)| {
             sum.checked_add(piece_count(&self.grid_table(name, array).ok()?)?)
         })
@@ -211,7 +240,12 @@ impl Container for Store {
 
     fn verify(&self, depth: Depth, driver: &Driver, report: &mut Report) -> Result<()> {
         for (name, array) in &self.hierarchy.arrays {
-            check_rows(&self.grid_table(name, array)?, depth, driver, report)?;
+            if let Some(array) = array {
+                check_rows(&self.grid_table(name, array)?, depth, driver, report)?;
+            } else {
+                let error = self.refusal(name);
+                report.error(error.class_name(), &error);
+            }
         }
         Ok(())
     }
