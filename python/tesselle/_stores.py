@@ -195,7 +195,7 @@ class _File:
         # Pipes and sockets give what they have.
         parts = [part]
         left = stop - start - len(part)
-        while left and (part := self._file.read(left)):
+        while left > 0 and (part := self._file.read(left)):
             parts.append(part)
             left -= len(part)
         return b"".join(parts)

@@ -229,6 +229,8 @@ def arrow_of(data: Any) -> Any:
         return data.scanner().to_reader()
     if isinstance(data, (str, bytes)) or not (hasattr(data, "__iter__") or hasattr(data, "columns")):
         raise _not_tabular(data)
+    if _is_array(data):
+        raise TypeError("an array is not tabular; name its columns, as in {'value': array}")
     pyarrow = pyarrow_for(f"data that is a {type(data).__name__}")
     if hasattr(data, "columns") and hasattr(data, "dtypes"):
         return pyarrow.Table.from_pandas(data, preserve_index=False)

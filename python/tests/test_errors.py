@@ -206,3 +206,10 @@ def test_calls_over_files_take_names(tmp_path: pathlib.Path, field) -> None:  # 
         ):
             with pytest.raises(TypeError, match="takes the name of a file"):
                 call()
+
+
+def test_an_array_is_no_table() -> None:
+    for call in (lambda: ts.sql("SELECT * FROM t", t=numpy.arange(3)), lambda: ts.sql("SELECT * FROM t", t=numpy.zeros((2, 2)))):
+        with pytest.raises(TypeError, match="{'value': array}"):
+            call()
+    assert ts.sql("SELECT sum(value) AS s FROM t", t={"value": numpy.arange(3)}).fetchall() == [(3,)]

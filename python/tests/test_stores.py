@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import pathlib
 import pickle
 import subprocess
@@ -277,3 +278,12 @@ def test_local_files_can_be_mapped(tmp_path: pathlib.Path, field, plant, pages) 
     assert ts.verify(field[0], storage_options={"mapped": False}).ok
     with pytest.raises(ts.InvalidCall, match="true or false"):
         ts.open(field[0], storage_options={"mapped": "maybe"})
+
+
+def test_a_file_object_that_gives_too_much_is_an_error(field) -> None:  # type: ignore[no-untyped-def]
+    class Odd(io.BytesIO):
+        def read(self, size: int | None = -1, /) -> bytes:
+            return b"abc"
+
+    with pytest.raises(ts.Error):
+        ts.open(Odd(pathlib.Path(field[0]).read_bytes()), format="tet")
