@@ -181,9 +181,13 @@ impl Cat {
 
     /// The array view, if only a region of one column is requested.
     fn array(&self, table: &dyn Table) -> Option<(String, Arc<dyn ArrayView>)> {
-        let names = self.columns().unwrap_or_else(|| table.array_columns());
+        let columns = table.array_columns();
+        let names = self.columns().unwrap_or_else(|| columns.clone());
         match (names.as_slice(), &self.condition, self.limit) {
-            ([name], None, None) if self.ranges.is_empty() => Some((name.clone(), table.array(name)?)),
+            // Other views show stored numbers, such as those of times.
+            ([name], None, None) if self.ranges.is_empty() && columns.contains(name) => {
+                Some((name.clone(), table.array(name)?))
+            }
             _ => None,
         }
     }

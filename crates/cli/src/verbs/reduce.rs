@@ -196,7 +196,9 @@ impl Reduce {
                     .suggest("add {}", [Action::ArrayColumn(many.to_vec())]));
             }
         };
-        let array = table.array(name).ok_or_else(|| match table.schema().field_with_name(name) {
+        // Other views show stored numbers, such as those of times.
+        let array = table.array(name).filter(|_| columns.iter().any(|column| column == name));
+        let array = array.ok_or_else(|| match table.schema().field_with_name(name) {
             Ok(field) => Error::invalid(format!(
                 "column '{name}' of type {} is not a dense array of numbers",
                 type_name(field.data_type())
