@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn names_that_are_no_folders_or_taken_are_refused() {
-        let deep = vec!["x"; MAX_DEPTH + 2].join("/");
+        let deep = ["x"; MAX_DEPTH + 2].join("/");
         for name in ["", ".", "..", "../a", "/a", "a/", "a//b", "__a", "a/__b", "a\\b", "a\0b", deep.as_str()]
         {
             let error = groups(["k", name]).unwrap_err().to_string();
