@@ -9,7 +9,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 class Suite:
     """The jobs of one format: a title, how much work it is, and each engine's command."""
 
-    # `zstd alone`: the filters of a compressed write without anything else, which no writer can beat.
+    # `zstd alone`: the compression or decompression of a job without anything else, which nobody can beat.
     ENGINES = ("tesselle", "tiledb", "zstd alone")
     DENSE_BYTES = 4096 * 4096 * 8
     CELLS = 5_000_000
@@ -46,7 +46,7 @@ class Suite:
         if engine == "tesselle":
             return [self.release / "ours-tiledb", job, self.folder]
         if engine == "zstd alone":
-            verb, kind = job.split("-", 1)
-            compressed = verb == "write" and kind in ("dense-zstd", "dense-shuffle")
+            _, kind = job.split("-", 1)
+            compressed = job in ("write-dense-zstd", "write-dense-shuffle", "read-sparse-unique", "read-sparse-dups")
             return [self.release / "ours-tiledb", f"codec-{kind}", self.folder] if compressed else None
         return [sys.executable, HERE / "tiledb_python.py", job, self.folder]
