@@ -119,7 +119,9 @@ impl Array {
                 read_region(&*self.inner, &region, bytes, driver)?;
                 if self.is_bool {
                     // Files may have other bytes than 0 and 1, which numpy does not expect.
-                    bytes.iter_mut().for_each(|byte| *byte = u8::from(*byte != 0));
+                    for byte in bytes.iter_mut() {
+                        *byte = u8::from(*byte != 0);
+                    }
                 }
                 Ok(())
             };

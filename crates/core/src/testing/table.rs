@@ -264,7 +264,9 @@ fn arrays(table: &dyn Table, driver: &Driver, all: &RecordBatch) {
             let rows = read_all(table, &Scan::all().columns([name]).select(selection.clone()), driver);
             if *field.data_type() == DataType::Boolean {
                 // Every byte except 0 is true.
-                cells.iter_mut().for_each(|byte| *byte = u8::from(*byte != 0));
+                for byte in &mut cells {
+                    *byte = u8::from(*byte != 0);
+                }
             }
             if let Some(stored) = little_endian(rows.column(0)) {
                 assert!(stored == cells, "{name}: table and array differ for {selection:?}");
