@@ -37,6 +37,14 @@ impl ValueBuffer {
         Self(Memory::Heap(heap))
     }
 
+    /// The bytes, to read.
+    pub(crate) fn as_slice(&self) -> &[u8] {
+        match &self.0 {
+            Memory::Heap(heap) => heap.as_slice(),
+            Memory::Mapped { map, len } => map.get(..*len).unwrap_or_default(),
+        }
+    }
+
     /// The bytes.
     pub fn as_slice_mut(&mut self) -> &mut [u8] {
         match &mut self.0 {

@@ -1,9 +1,10 @@
-//! Reused buffers for large reads: the page faults of fresh memory cost more than the copy into it.
+//! Buffers for large reads. The page faults of fresh memory cost more than the copy into it, so buffers are reused, and the
+//! largest are in huge pages.
 
 use bytes::Bytes;
 
-use crate::Within;
 use crate::free_list::FreeList;
+use crate::{ValueBuffer, Within};
 
 /// Shorter reads take plain memory.
 const SMALLEST: usize = 64 << 10;
@@ -14,45 +15,65 @@ static FREE: FreeList = FreeList::new();
 
 /// A buffer of `len` bytes. The first use fills it with zeros, later ones keep its content.
 pub(super) struct Buffer {
-    bytes: Vec<u8>,
+    memory: Memory,
     len: usize,
+}
+
+enum Memory {
+    /// For later reads as well.
+    Listed(Vec<u8>),
+    /// For this read.
+    Single(ValueBuffer),
 }
 
 impl Buffer {
     pub(super) fn of(len: usize) -> Self {
         if len < SMALLEST {
-            return Self { bytes: vec![0; len], len };
+            return Self { memory: Memory::Listed(vec![0; len]), len };
         }
         let size = class(len);
+        if size > KEPT {
+            return Self { memory: Memory::Single(ValueBuffer::zeroed(len)), len };
+        }
         let found = FREE.try_lock().and_then(|mut free| {
             let fitting = free.iter().rposition(|buffer| buffer.len() == size);
             fitting.map(|at| free.swap_remove(at))
         });
-        Self { bytes: found.unwrap_or_else(|| vec![0; size]), len }
+        Self { memory: Memory::Listed(found.unwrap_or_else(|| vec![0; size])), len }
     }
 
     pub(super) fn as_mut(&mut self) -> &mut [u8] {
-        self.bytes.within_mut(..self.len)
+        match &mut self.memory {
+            Memory::Listed(bytes) => bytes.within_mut(..self.len),
+            Memory::Single(values) => values.as_slice_mut(),
+        }
     }
 
     /// The bytes, without a copy; the buffer is free again once the last of them is dropped.
     pub(super) fn into_bytes(mut self) -> Bytes {
-        if self.len < SMALLEST { std::mem::take(&mut self.bytes).into() } else { Bytes::from_owner(self) }
+        match &mut self.memory {
+            Memory::Listed(bytes) if self.len < SMALLEST => std::mem::take(bytes).into(),
+            _ => Bytes::from_owner(self),
+        }
     }
 }
 
 impl AsRef<[u8]> for Buffer {
     fn as_ref(&self) -> &[u8] {
-        self.bytes.within(..self.len)
+        match &self.memory {
+            Memory::Listed(bytes) => bytes.within(..self.len),
+            Memory::Single(values) => values.as_slice(),
+        }
     }
 }
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        if self.bytes.len() < SMALLEST {
+        let Memory::Listed(bytes) = &mut self.memory else { return };
+        if bytes.len() < SMALLEST {
             return;
         }
-        let buffer = std::mem::take(&mut self.bytes);
+        let buffer = std::mem::take(bytes);
         let Some(mut free) = FREE.try_lock() else { return };
         let kept: usize = free.iter().map(Vec::len).sum();
         if kept + buffer.len() <= KEPT {
@@ -88,7 +109,7 @@ mod tests {
 
     #[test]
     fn a_buffer_has_the_bytes_that_were_put_into_it() {
-        for len in [0, 10, SMALLEST, 100_000] {
+        for len in [0, 10, SMALLEST, 100_000, KEPT + 5000] {
             let mut buffer = Buffer::of(len);
             buffer.as_mut().fill(7);
             let bytes = buffer.into_bytes();

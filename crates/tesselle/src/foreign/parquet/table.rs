@@ -120,7 +120,9 @@ impl ParquetTable {
         let columns = group.columns().iter().enumerate().filter(|(leaf, _)| mask.leaf_included(*leaf));
         let sizes = columns.map(|(leaf, column)| (size(column), leaf)).collect::<Vec<_>>();
         let bytes = sizes.iter().fold(0_u64, |sum, (size, _)| sum.saturating_add(*size));
-        let parts = bytes.div_ceil(TASK_BYTES).min((rows / TASK_ROWS) as u64);
+        // Rounded: every part decodes the dictionaries again.
+        let parts = bytes.saturating_add(TASK_BYTES / 2) / TASK_BYTES;
+        let parts = parts.min((rows / TASK_ROWS) as u64);
         let largest = sizes.iter().max().and_then(|(_, leaf)| index.get(*leaf));
         let Some(pages) = largest.map(OffsetIndexMetaData::page_locations) else { return Vec::new() };
         let first_row = |at: usize| pages.get(at).and_then(|page| usize::try_from(page.first_row_index).ok());
