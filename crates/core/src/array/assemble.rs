@@ -11,8 +11,10 @@ use crate::selection::Region;
 
 /// Reads of at most this many bytes run on the calling thread: waking others takes longer.
 const SMALL: usize = 64 << 10;
-/// Cells that are only copied run on the calling thread up to this many bytes.
-const SMALL_COPY: usize = 1 << 20;
+/// Reads of several raw tiles run on the calling thread up to this many bytes.
+const SMALL_COPY: usize = 512 << 10;
+/// Likewise, reads of one raw tile.
+const SMALL_TILE: usize = 1 << 20;
 /// Up to this many tiles per thread are shared among the threads one by one.
 const TILES_EACH: usize = 8;
 
@@ -63,7 +65,9 @@ fn read(array: &dyn ArrayView, region: &Region, dst: &mut [u8], driver: &Driver,
     let banded = shape.iter().position(|n| *n > 1).unwrap_or(shape.len().saturating_sub(1));
     // Other tiles would be fetched once for each of their parts.
     let cuts_tiles = array.is_raw();
-    let is_alone = if cuts_tiles { dst.len() <= SMALL_COPY } else { grid.count() == Some(1) };
+    let is_one_tile = grid.count() == Some(1);
+    let most_copied = if is_one_tile { SMALL_TILE } else { SMALL_COPY };
+    let is_alone = if cuts_tiles { dst.len() <= most_copied } else { is_one_tile };
     if here || dst.len() <= SMALL || is_alone {
         let first = vec![0; shape.len()];
         let tiles = grid.combinations(0..shape.len());
