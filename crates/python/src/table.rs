@@ -74,9 +74,11 @@ impl Table {
         let numbers = self.inner.array_columns();
         let schema = self.inner.schema();
         let is_array = |field: &&Arc<Field>| {
-            let is_number = !matches!(field.data_type(), DataType::Boolean | DataType::Int64)
-                && time_type(field.data_type()).is_none();
-            numbers.contains(field.name()) || !is_number && self.inner.array(field.name()).is_some()
+            // Times may be shown as the integers that are stored.
+            let may_stand_for_numbers = matches!(field.data_type(), DataType::Boolean | DataType::Int64)
+                || time_type(field.data_type()).is_some();
+            numbers.contains(field.name())
+                || may_stand_for_numbers && self.inner.array(field.name()).is_some()
         };
         schema.fields().iter().filter(is_array).map(|field| field.name().clone()).collect()
     }

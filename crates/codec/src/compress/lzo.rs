@@ -121,15 +121,12 @@ impl Block<'_> {
             return Err(Error::corrupt(Compressor::Lzo.name(), why));
         };
         self.space(length)?;
-        if length <= distance {
-            self.dst.copy_within(from..from + length, self.written);
-        } else {
-            for at in 0..length {
-                let byte = self.dst.get(from + at).copied().unwrap_or_default();
-                if let Some(place) = self.dst.get_mut(self.written + at) {
-                    *place = byte;
-                }
-            }
+        // What is written repeats every `distance` bytes, so each step may copy all of it that is there.
+        let mut done = 0;
+        while done < length {
+            let step = (length - done).min(distance + done);
+            self.dst.copy_within(from..from + step, self.written + done);
+            done += step;
         }
         self.written += length;
         Ok(())

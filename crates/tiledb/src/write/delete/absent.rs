@@ -7,7 +7,8 @@
 use crate::meta::condition::{Combination, Condition};
 use crate::{Error, Result};
 
-/// A condition on the cells of one fragment, simplified: what it is without the attributes that the fragment lacks.
+/// A condition on the cells of one fragment, simplified: what it is without the attributes that the fragment lacks. Deletes
+/// negate their comparisons, so there is no NOT in it.
 #[derive(Debug, Clone, PartialEq)]
 enum Form<'a> {
     Always(bool),
@@ -106,7 +107,9 @@ pub(super) fn check(
     }
     let mut fields = Vec::new();
     condition.fields(&mut fields);
-    let field = fields.into_iter().find(|field| lacks(field)).unwrap_or_default();
+    let Some(field) = fields.into_iter().find(|field| lacks(field)) else {
+        return Err(Error::internal("TileDB reads a delete condition in another way"));
+    };
     Err(Error::unsupported(format!(
         "'{field}' was added after some cells were written, and TileDB would delete other cells of them than those whose \
          fill value satisfies the condition"
